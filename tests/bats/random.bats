@@ -636,3 +636,31 @@ END3
     bad 5 E_ARITHMETIC 'there is no permutation of -1 elements' 'gload --new -i "n: int64" -e "permutation(n, seed=1)" | grun n=-1'
     ok 'gload --new -i "p: float64[3, 2]" -e "categorical(p, seed=1)" | grun p=[[1,0],[0,1],[0,1]]' 'out = [0, 1, 1]'
 }
+
+@test "arguments in the order of NumPy, SciPy and PyTorch that mean something else here" {
+    local call want
+    while IFS='|' read -r call want; do
+        bad 3 E_ "$want" "gload -i 'x: float64[n]' -e 'y = $call' -o o.tlg"
+    done <<'END'
+weibull(2., 5, seed=1)|write weibull\(a, size=\.\.\.\), or scale= if it is one
+weibull(2., (5, 3), seed=1)|takes the scale here, not the size
+weibull(2., n, seed=1)|takes the scale here, not the size
+weibull(2., x.shape, rng=rng(1))|takes the scale here, not the size
+halfnormal(0, 1, seed=1)|takes the scale here, and has no location
+halfcauchy(0., 1., 3, seed=1)|write halfcauchy\(scale, size=\.\.\.\)
+gengamma(1., 2., 0., 1, seed=1)|write gengamma\(a, c, scale, size=\.\.\.\)
+multinomial([0.5, 0.5], 3, seed=1)|n comes first; categorical\(p, size\) draws indices
+standard_normal(2, 3, seed=1)|either rng=.*, not both
+permutation(x, 0, seed=1)|permutation\(x, rng=None, seed=None\)
+standard_normal(2)|needs either rng=
+END
+    ok "gload -e 'a = weibull(2., scale=3, seed=1)' -e 'b = weibull(2., 3., seed=1)' -e 'c = weibull(2., 3, (), seed=1)' -e 'y = (a == b) & (a == c)' --outputs y | grun" 'y = True'
+    ok "gload -e 'y = halfnormal(0., seed=1)' | grun" 'y = 0.0'
+}
+
+@test "rng= and size= see what := names in the parameters" {
+    ok "gload -e 'f = lambda u: normal((k := 2 * u), 1.0, 2, rng=rng_fork(rng(1), int64(k)))' -e 'a = f(1.)[1]' -e 'b = normal(2., 1., 2, rng=rng_fork(rng(1), 2))[1]' -e 'y = all(a == b)' --outputs y | grun" 'y = True'
+    ok "gload -e 'f = lambda n: choice((k := arange(n)), k.shape, False, None, rng(3))' -e 'y = sum(f(4)[1])' --outputs y | grun" 'y = 6'
+    ok "gload -e 'f = lambda n: multinomial((k := n + 1), [0.25, 0.75], rng=rng_fork(rng(1), k))' -e 'y = sum(f(4)[1])' --outputs y | grun" 'y = 5'
+    bad 3 E_TYPE 'rng must be the state' "gload -e 'y = normal(0., 1., 2, rng=3)'"
+}

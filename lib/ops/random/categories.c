@@ -3,6 +3,8 @@
  * state. */
 #include "ops/random/sample.h"
 
+#include <string.h>
+
 enum { MOST_CATEGORIES = 1024 };
 
 /* Checks the probabilities bound as p, with a tolerance for rounding in their sum. */
@@ -25,6 +27,10 @@ static int64_t count_categories(Sample *q, Var p, const char *name) {
     fail(q->b->s, q->call->at, E_SHAPE,
          "the number of categories must be known, from 1 to %d, but %s is %s",
          MOST_CATEGORIES, name, type_str(q->b->s, t));
+    if (t->ndim == 0 && strcmp(name, "pvals") == 0)
+        note(q->b->s, NOWHERE,
+             "n comes first; categorical(p, size) draws indices, as PyTorch's "
+             "multinomial(p, size) does");
     return -1;
 }
 
@@ -71,11 +77,10 @@ static bool draw_counts_in_turn(Sample *q, Var left, int64_t k, CountFn *one,
 static bool multinomial_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                                Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call, .dtype = DT_INT64};
-    if (!sample_state(&q, arg[3], arg[4]) || !sample_size(&q, arg[2]) ||
-        !sample_param(&q, "n", arg[0], NULL))
+    if (!sample_state(&q, arg[3], arg[4]) || !sample_param(&q, "n", arg[0], NULL))
         return false;
     q.dtype = q.b->floatX;
-    if (!sample_param(&q, "p", arg[1], NULL)) return false;
+    if (!sample_param(&q, "p", arg[1], NULL) || !sample_size(&q, arg[2])) return false;
     int64_t k = count_categories(&q, q.bind[1].var, "pvals");
     return k > 0 && need_probabilities(&q) &&
            draw_counts_in_turn(&q, q.bind[0].var, k, by_probability, out);
@@ -85,9 +90,9 @@ static bool multinomial_expand(Compiler *c, const Ast *call, const Ast *const *a
 static bool multivariate_hypergeometric_expand(Compiler *c, const Ast *call,
                                                const Ast *const *arg, Node *out) {
     Sample q = {.c = c, .b = compiler_builder(c), .call = call, .dtype = DT_INT64};
-    if (!sample_state(&q, arg[3], arg[4]) || !sample_size(&q, arg[2]) ||
+    if (!sample_state(&q, arg[3], arg[4]) ||
         !sample_param(&q, "nsample", arg[1], NULL) ||
-        !sample_param(&q, "p", arg[0], NULL))
+        !sample_param(&q, "p", arg[0], NULL) || !sample_size(&q, arg[2]))
         return false;
     int64_t k = count_categories(&q, q.bind[1].var, "colors");
     return k > 0 && sample_need(&q, "p >= 0", "colors must be at least 0") &&
@@ -206,8 +211,8 @@ static bool choice_expand(Compiler *c, const Ast *call, const Ast *const *arg,
     bool replace = !arg[2] || arg[2]->u;
     if (arg[2] && arg[2]->kind != AST_BOOL)
         return fail(q.b->s, arg[2]->at, E_ARG, "replace must be True or False");
-    if (!sample_state(&q, arg[4], arg[5]) || !sample_size(&q, arg[1]) ||
-        !sample_param(&q, "a", arg[0], NULL))
+    if (!sample_state(&q, arg[4], arg[5]) || !sample_param(&q, "a", arg[0], NULL) ||
+        !sample_size(&q, arg[1]))
         return false;
     Var a = q.bind[0].var, length = length_of(&q, a);
     if (length == VAR_NONE) return false;

@@ -173,6 +173,38 @@ static const DistributionRow *distribution_row(Compiler *c, const Ast *call) {
     bug("there is no distribution %s", name);
 }
 
+static size_t count_positional(const Ast *call) {
+    size_t n = 0;
+    while (n < call->nkid && call->kid[n]->kind != AST_KEYWORD &&
+           call->kid[n]->kind != AST_STARS)
+        n++;
+    return n;
+}
+
+/* weibull(a, 5) is five draws in NumPy. */
+static bool is_no_size(Sample *q, const char *name, const Ast *arg, const Ast *size) {
+    const char *call = sym_text(q->b->s, q->call->sym);
+    if (size || strcmp(call, "weibull") != 0 || strcmp(name, "scale") != 0 ||
+        count_positional(q->call) != 2)
+        return true;
+    fail(q->b->s, arg->at, E_ARG, "%s takes the scale here, not the size", call);
+    return note(q->b->s, NOWHERE, "write %s(a, size=...), or scale= if it is one",
+                call);
+}
+
+/* halfnormal(0, 1), halfcauchy(0, 1) and gengamma(a, c, 0, 1) have a location in front
+ * of the scale in SciPy: here they would be a draw of scale 0. */
+static bool has_no_location(const Sample *q) {
+    const char *call = sym_text(q->b->s, q->call->sym);
+    size_t n = count_positional(q->call), k = strcmp(call, "gengamma") == 0 ? 2 : 0;
+    if ((k == 0 && strncmp(call, "half", 4) != 0) || n < k + 2) return true;
+    const Ast *loc = q->call->kid[k];
+    if (!(loc->kind == AST_INT || loc->kind == AST_FLOAT) || loc->u != 0) return true;
+    fail(q->b->s, loc->at, E_ARG, "%s takes the scale here, and has no location", call);
+    return note(q->b->s, NOWHERE, "write %s(%sscale, size=...)", call,
+                k ? "a, c, " : "");
+}
+
 /* Arguments: the parameters, then size, rng, seed, dtype. */
 static bool sample_expand(Compiler *c, const Ast *call, const Ast *const *arg,
                           Node *out) {
@@ -182,12 +214,15 @@ static bool sample_expand(Compiler *c, const Ast *call, const Ast *const *arg,
     const Ast *const *how = arg;
     for (const char *at = p; next_param(compiler_arena(c), &at, &name, &value);)
         how++;
-    if (!read_draw_dtype(&q, row, how[3]) || !sample_state(&q, how[1], how[2]) ||
-        !sample_size(&q, how[0]))
+    if (!has_no_location(&q) || !read_draw_dtype(&q, row, how[3]) ||
+        !sample_state(&q, how[1], how[2]))
         return false;
     for (; next_param(compiler_arena(c), &p, &name, &value); arg++)
-        if (!sample_param(&q, name, *arg, value)) return false;
+        if (!sample_param(&q, name, *arg, value) ||
+            (q.counts && !is_no_size(&q, name, *arg, how[0])))
+            return false;
     size_t nparam = q.nbind;
+    if (!sample_size(&q, how[0])) return false;
     if (!has_core(&q, row->core) || !sample_needs(&q, row->needs) ||
         (row->core == CORE_MATRIX && !check_matrix(&q)))
         return false;

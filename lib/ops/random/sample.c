@@ -28,17 +28,33 @@ bool sample_is_given(const Ast *arg) {
     return arg && arg->kind != AST_NONE;
 }
 
+/* Neither rng= nor seed=, or both, as where one argument too many stands in front. */
+static bool fail_state(const Sample *q, const Ast *rng) {
+    const char *name = sym_text(q->b->s, q->call->sym);
+    fail(q->b->s, q->pair ? rng->at : q->call->at, E_ARG,
+         "%s needs either rng=, a random state, or seed=, a number%s", name,
+         q->pair ? ", not both" : "");
+    const Macro *m = macro_find(name, strlen(name));
+    return q->pair && m &&
+           note(q->b->s, NOWHERE, "its arguments are %s(%s)", name, m->signature);
+}
+
 bool sample_state(Sample *q, const Ast *rng, const Ast *seed) {
+    q->pair = sample_is_given(rng);
+    if (q->pair == sample_is_given(seed)) return fail_state(q, rng);
+    q->rng = VAR_NONE;
+    q->state = rng;
+    if (q->pair) return true;
+    return sample_seed(q->c, seed, &q->seed) &&
+           (q->rng = sample_seeded(q->b, q->seed)) != VAR_NONE;
+}
+
+/* The state that rng= says, read after the parameters, which may name values for it. */
+static bool read_state(Sample *q) {
+    const Ast *rng = q->state;
     Session *s = q->b->s;
     Node n;
-    q->pair = sample_is_given(rng);
-    if (q->pair == sample_is_given(seed))
-        return fail(s, q->call->at, E_ARG,
-                    "%s needs either rng=, a random state, or seed=, a number",
-                    sym_text(s, q->call->sym));
-    if (!q->pair)
-        return sample_seed(q->c, seed, &q->seed) &&
-               (q->rng = sample_seeded(q->b, q->seed)) != VAR_NONE;
+    if (q->rng != VAR_NONE) return true;
     if (!compiler_ast(q->c, rng, &n)) return false;
     if (n.kind == NODE_VAR && var_type(q->b->g, n.var)->kind == TYPE_RANDOM)
         return (q->rng = n.var), true;
@@ -61,14 +77,28 @@ void sample_bind(Sample *q, const char *name, Var v) {
     q->bind[q->nbind++] = (Bind){sym(q->b->s, name), v};
 }
 
+/* Is it a whole number without a dtype, or a list of them, as sizes are? */
+static bool is_count(const Sample *q, const Node *n) {
+    bool all = n->n > 0;
+    if (n->kind == NODE_LITERAL) return n->lit.kind == K_INT;
+    if (n->kind == NODE_VAR)
+        return n->weak && dtype_is_integer(var_type(q->b->g, n->var)->dtype);
+    if (n->kind != NODE_LIST) return false;
+    for (size_t i = 0; i < n->n; i++)
+        all &= is_count(q, &n->item[i]);
+    return all;
+}
+
 bool sample_param(Sample *q, const char *name, const Ast *arg, const char *value) {
     DType d = dtype_is_float(q->dtype) ? q->dtype : q->b->floatX;
     Node n;
     bool ok = true;
     Var v;
+    q->counts = false;
     if (arg) {
         if (!compiler_ast(q->c, arg, &n)) return false;
         DType like = DT_NONE;
+        q->counts = is_count(q, &n);
         if (node_is_weak(&n) && dtype_is_float(q->dtype)) like = q->dtype;
         if (!compiler_var(q->c, &n, like, &v)) return false;
     } else {
@@ -162,6 +192,7 @@ Var sample_text(Sample *q, const char *t) {
 Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d) {
     Session *s = q->b->s;
     const Op *op = op_known(s, OP_DRAW);
+    if (!read_state(q)) return VAR_NONE;
     Var in[6] = {q->rng}, out[2];
     size_t nin = 1;
     for (size_t i = 0; i < n; i++)
@@ -177,7 +208,7 @@ Var sample_draw(Sample *q, const char *dist, size_t n, const Var *param, DType d
 }
 
 bool sample_give(Sample *q, Var v, Node *out) {
-    if (v == VAR_NONE) return false;
+    if (v == VAR_NONE || !read_state(q)) return false;
     Node pair[] = {node_var(q->rng, q->call->at), node_var(v, q->call->at)};
     if (q->pair) return compiler_tree(q->c, 2, pair, NULL, q->call->at, out);
     *out = pair[1];

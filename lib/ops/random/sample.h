@@ -11,6 +11,8 @@ typedef struct Sample {
     Builder *b;
     const Ast *call;
     bool pair;               /* rng= was given: the next state is also a result */
+    bool counts;             /* the last parameter was written as sizes are */
+    const Ast *state;        /* rng= */
     uint64_t seed;           /* seed= */
     Var rng, size;           /* size VAR_NONE: the parameters' shape */
     DType dtype;             /* of floats */
