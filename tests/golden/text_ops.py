@@ -723,3 +723,20 @@ for k in (0, 1):
     numpys(N, "polydiv({x}[::-2], {y})[%d]" % k, lambda x, y: np.polydiv(x[::-2], y)[k], P5, [2.0, 1.0])
     row(N, "polydiv({x}, {y})[%d]" % k, np.polydiv([1 + 2j, 3, 1j], [2, 1j])[k], x=np.array([1 + 2j, 3, 1j]), y=np.array([2, 1j]))
     row(N, "polydiv({x}, {y})[%d]" % k, np.polydiv([2, 3, 5], [2, 1])[k], x=np.array([2, 3, 5]), y=np.array([2, 1]))
+    for u, v in (([1, nan, 3], [1, 2]), ([1, 2, 3], [1, nan]), ([nan, 2, 3], [1, 1]), ([1, 2, 3], [nan, 1]), ([1, 2, 3, 4, nan], [1, 1, 1]), ([1, nan], [1, 2, 3]), ([nan, 1], [2]), ([inf, 1, 2], [1, 1]), ([1, 2, 3], [1, inf]), ([1, 2], [3, nan, 1])):
+        numpys(N, "polydiv({x}, {y})[%d]" % k, lambda x, y: np.polydiv(x, y)[k], np.float64(u), np.float64(v))
+N = "linalg/structured"
+IMAGE = np.arange(12.0).reshape(3, 4) ** 2 - 7.5
+KERNELS = ([[1.0, 2], [3, 5]], [[1.0, 2, 3], [3, 5, 1]], [[1.0], [0], [-2]], [[2.5]])
+for name in ("convolve2d", "correlate2d"):
+    f = getattr(scipy.signal, name)
+    for mode in ("full", "same", "valid"):
+        call = name + "({x}, {y}, mode='%s')" % mode
+        for k in KERNELS:
+            numpys(N, call, lambda x, y: f(x, y, mode), IMAGE, k)
+        numpys(N, name + "({x}[::-1, ::2], {y}.T, '%s')" % mode, lambda x, y: f(x[::-1, ::2], y.T, mode), IMAGE, [[1.0, 2, 4]])
+        row(N, call, f(IMAGE * (1 + 2j), np.array([[1j, 2], [3, 1 - 1j]]), mode), x=IMAGE * (1 + 2j), y=np.array([[1j, 2], [3, 1 - 1j]]))
+        row(N, call, f(np.arange(12).reshape(3, 4), np.array([[1, -2], [3, 4]]), mode), x=np.arange(12).reshape(3, 4), y=np.array([[1, -2], [3, 4]]))
+    numpys(N, name + "({x}, {y}, 'same')", lambda x, y: f(x, y, "same"), [[1.0, nan, -0.0], [inf, 2.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 1.0], [2.0, 1.0]])
+    numpys(N, name + "({x}, {y})", f, IMAGE[:2, :2], np.arange(20.0).reshape(4, 5))
+N = "linalg/polynomials"
