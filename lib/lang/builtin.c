@@ -354,6 +354,15 @@ static const Ast *list_of_arguments(Compiler *c, const Ast *e, size_t n) {
     return list;
 }
 
+/* grad(f) is a function in JAX. Always false. */
+static bool note_of_function(Compiler *c, const Macro *m, const Ast *e) {
+    const char *second = strchr(m->signature, ',');
+    if (second && strncmp(second, ", wrt", 5) == 0 && e->nkid == 1)
+        note(c->s, NOWHERE, "it takes a value, not a function: write %s(f(x), x)",
+             m->name);
+    return false;
+}
+
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
     char **part;
     size_t n = str_split(c->arena, m->signature, ',', &part), npos = 0;
@@ -371,7 +380,8 @@ bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out) {
         if (!match_macro_keyword(c, m, e->kid[k], n, part, arg)) return false;
     for (size_t i = 0; i < n; i++)
         if (!arg[i] && !strchr(part[i], '='))
-            return fail_macro(c, m, e->at, E_ARITY, "needs the argument", part[i]);
+            return fail_macro(c, m, e->at, E_ARITY, "needs the argument", part[i]) ||
+                   note_of_function(c, m, e);
     Span outer = c->b->from.at;
     c->b->from.at = e->at;
     bool ok = m->expand(c, e, arg, out);

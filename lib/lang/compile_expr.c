@@ -2,6 +2,7 @@
  * processed bottom up in a loop; recursion is limited to what the parser's limit
  * bounds. */
 #include "lang/compile_impl.h"
+#include "op/services.h"
 #include "type/word.h"
 
 #include <string.h>
@@ -387,8 +388,11 @@ static bool is_declared(Compiler *c, const Ast *name) {
 /* Does a call have more arguments that are no numbers than a method would? */
 static bool is_full_without_self(Compiler *c, const Ast *call) {
     const char *name = sym_text(c->s, call->sym);
+    if (call->kind != AST_METHOD) return false;
     const Op *op = op_find(c->s, name, strlen(name));
-    if (!op || call->kind != AST_METHOD) return false;
+    if (!op && services(c->s)->text_op && !services(c->s)->text_op(c->s, name, &op))
+        return false;
+    if (!op) return false;
     const Signature *sig = op_signature(c->s, op);
     size_t n = 0;
     for (size_t i = 1; i < call->nkid; i++)

@@ -50,7 +50,7 @@ K.solve(m, m, m)|1|drop the prefix `K\.`: write solve
 F.softmax(m, 1, m)|1|drop the prefix `F\.`: write softmax
 tf.float32|1|drop the prefix `tf\.`: write float32
 jnp.where(m > 0, m, 0).T[0]|1|drop the prefix `jnp\.`: write where
-lax.scan|1|drop the prefix `lax\.`: write scan
+lax.scan|1|there is no `lax\.scan`: write scan\(lambda row, c
 F.nothing(m)|1|there is no function `nothing`
 map(lambda r: np.sum(r), m)|15|drop the prefix `np\.`
 END
@@ -627,4 +627,29 @@ END
     # of two places twice, and again of a place in another call of a tool
     shell "gload -i 'x: float64[3]' -e 'y = polyint(x, 2)' -e 'z = polyint(x, 2)' -o o.tlg"
     [ "$(grep -c 'warning\[' .err)" = 2 ]
+}
+
+@test "functions of a module that mean something else here, functions of functions, results by name" {
+    said_all 'v: float64[3]' <<'END'
+jax.grad(lambda z: z)(k)|1|there is no `jax\.grad`: write grad\(f\(x\), x\)
+grad(lambda z: z)(k)|1|it takes a value, not a function: write grad\(f\(x\), x\)
+hessian(lambda z: z)|1|write hessian\(f\(x\), x\)
+jacobian(lambda z: z)|1|write jacobian\(f\(x\), x\)
+lax.cond(k > 0, k, m)|1|write ifelse\(c, a, b\)
+jax.lax.scan(lambda c, r: c, k, v)|1|write scan\(lambda row, c: f\(row, c\), sequences=\[xs\]
+torch.std(m)|1|write std\(x, ddof=1\)
+torch.max(m, 1)|1|write max\(x\), maximum\(x, y\), or max\(x, axis=i\) and argmax\(x, axis=i\)
+np.correlate(v, v)|1|write correlate\(x, y, mode=.valid.\)
+svd(m).S|1|write svd\(x\)\[1\]
+eigh(m @ m.T).eigenvalues|1|write eigh\(x\)\[0\]
+sort(v).indices|1|argsort\(x\)
+max(m, 1).values|1|max and sort give the values
+m.size(0)|1|x\.shape\[i\] of one dim
+nn.Linear(3, 4)(v)|1|write x @ w \+ b
+F.mse_loss(v, v)|1|drop the prefix `F\.`: write mse_loss
+F.cross_entropy(m, v)|1|drop the prefix `F\.`: write cross_entropy
+jit(lambda z: z)(v)|1|graphs are compiled whole
+END
+    ok "gload -i 'x: float64[n]' -i 'i: int64[k]' -i 'v: float64[k]' -e \"y = scatter_elements(x, i, v, axis=0, reduction='add')\" -e 'z = inc_subtensor(x[i], v)' --outputs y,z | grun x=[1,2,3] i=[0,0,2] v=[5,6,7]" $'y = [12.0, 2.0, 10.0]\nz = [12.0, 2.0, 10.0]'
+    ok "gload -i 'F: float64[2]' -e 'y = F.mse_loss(F + 1)' | grun F=[1,2]" 'y = 1.0'
 }
