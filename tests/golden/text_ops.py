@@ -739,4 +739,14 @@ for name in ("convolve2d", "correlate2d"):
         row(N, call, f(np.arange(12).reshape(3, 4), np.array([[1, -2], [3, 4]]), mode), x=np.arange(12).reshape(3, 4), y=np.array([[1, -2], [3, 4]]))
     numpys(N, name + "({x}, {y}, 'same')", lambda x, y: f(x, y, "same"), [[1.0, nan, -0.0], [inf, 2.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 1.0], [2.0, 1.0]])
     numpys(N, name + "({x}, {y})", f, IMAGE[:2, :2], np.arange(20.0).reshape(4, 5))
-N = "linalg/polynomials"
+N = "shape/edits"
+numpys(N, "insert({x}, 1, {y})", lambda x, y: np.insert(x, 1, y), G, [7.0, nan, 9.0])
+numpys(N, "insert({x}, -1, {y}[:0])", lambda x, y: np.insert(x, -1, y[:0]), G, [7.0])
+numpys(N, "insert({x}, 0, {y}, axis=1)", lambda x, y: np.insert(x, 0, y, axis=1), G, np.arange(3.0 * len(G)).reshape(3, -1) ** 2)
+numpys(N, "insert({x}, 1, {y}, axis=-1)", lambda x, y: np.insert(x, 1, y, axis=-1), H, np.full((2, 1, 1), -0.5))
+numpys(N, "insert({x}[:0], 0, {y})", lambda x, y: np.insert(x[:0], 0, y), G, [7.0])
+for at in (0, 1, -1):
+    for axis in (0, 1, -1):
+        numpys(N, "delete({x}, %d, axis=%d)" % (at, axis), lambda x: np.delete(x, at, axis=axis), H)
+        numpys(N, "insert({x}, %d, 2.5, axis=%d)" % (at, axis), lambda x: np.insert(x, at, 2.5, axis=axis), H)
+    row(N, "delete({x}, %d)" % at, np.delete(np.array([1, 2, 3], np.int32), at), x=np.array([1, 2, 3], np.int32))
