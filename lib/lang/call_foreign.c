@@ -175,12 +175,24 @@ static bool refuse_two(Compiler *c, CallArgs *a, Positional *p) {
     return false;
 }
 
+/* x.transpose(0, 1) and x.transpose(-2, -1) of a matrix: NumPy's leaves it as it is. */
+static bool swaps_nothing(const Positional *p, int ndim) {
+    const Node *axes = &p->arg[1];
+    int64_t i, j;
+    if (!p->method || ndim != 2 || axes->kind != NODE_LIST || axes->n != 2 ||
+        !is_int(&axes->item[0]) || !is_int(&axes->item[1]))
+        return false;
+    return literal_i64(&axes->item[0].lit, &i) && literal_i64(&axes->item[1].lit, &j) &&
+           (i == 0 || i == -2) && (j == 1 || j == -1);
+}
+
 /* transpose(x, 0, 1) is PyTorch's, and another thing than transpose(x, (0, 1)). */
 static bool refuse_two_dims(Compiler *c, CallArgs *a, Positional *p) {
     int ndim = p->n > 1 ? ndim_of(c, &p->arg[0]) : -1;
     bool loose = p->n == 3 && is_int(&p->arg[1]) && is_int(&p->arg[2]);
-    bool list =
-        p->n == 2 && p->arg[1].kind == NODE_LIST && p->arg[1].n == 2 && ndim > 2;
+    bool list = p->n == 2 &&
+                ((p->arg[1].kind == NODE_LIST && p->arg[1].n == 2 && ndim > 2) ||
+                 swaps_nothing(p, ndim));
     if (!loose && !list) return true;
     fail(c->s, p->arg[1].at, E_ARG,
          "%s takes all axes in their new order, as a list, not the two to swap",

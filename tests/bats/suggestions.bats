@@ -376,6 +376,8 @@ where(m > 0)|1|nonzero\(cond\) has the positions
 max(v, v)|8|write maximum\(x, y\) for the larger of two
 min(3, 5)|8|write minimum\(x, y\) for the smaller of two
 transpose(m, 0, 1)|14|write swapaxes\(x, i, j\)
+m.transpose(0, 1)|1[39]|write swapaxes\(x, i, j\)
+m.transpose(-2, -1)|1[39]|write swapaxes\(x, i, j\)
 t.transpose(1, 2)|13|write swapaxes\(x, i, j\)
 m.where(m > 0, 0.)|1|write where\(condition, x, \.\.\.\)
 m.compress([True, False])|1|write compress\(condition, x, \.\.\.\)
@@ -649,6 +651,7 @@ nn.Linear(3, 4)(v)|1|write x @ w \+ b
 F.mse_loss(v, v)|1|drop the prefix `F\.`: write mse_loss
 F.cross_entropy(m, v)|1|drop the prefix `F\.`: write cross_entropy
 jit(lambda z: z)(v)|1|graphs are compiled whole
+split(v, 2)|1|a number is how many parts, not their size: array_split
 END
     ok "gload -i 'x: float64[n]' -i 'i: int64[k]' -i 'v: float64[k]' -e \"y = scatter_elements(x, i, v, axis=0, reduction='add')\" -e 'z = inc_subtensor(x[i], v)' --outputs y,z | grun x=[1,2,3] i=[0,0,2] v=[5,6,7]" $'y = [12.0, 2.0, 10.0]\nz = [12.0, 2.0, 10.0]'
     ok "gload -i 'F: float64[2]' -e 'y = F.mse_loss(F + 1)' | grun F=[1,2]" 'y = 1.0'

@@ -408,10 +408,14 @@ static bool split_type(Infer *in) {
     Dim dim[MAX_NDIM], n = x->dim[axis], cut[OUT_MAX + 1] = {0};
     memcpy(dim, x->dim, (size_t)x->ndim * sizeof *dim);
     const Tensor *known = var_const(infer_graph(in), in->in[1]);
-    if (equal && dim_is_known(n) && n % parts)
-        return infer_fail(in, E_SHAPE, 1,
-                          "size %lld can't be divided into %lld equal parts",
-                          (long long)n, (long long)parts);
+    if (equal && dim_is_known(n) && n % parts) {
+        infer_fail(in, E_SHAPE, 1, "size %lld can't be divided into %lld equal parts",
+                   (long long)n, (long long)parts);
+        note(in->s, NOWHERE,
+             "a number is how many parts, not their size: array_split has parts that "
+             "differ by one, and split(x, [i, j]) cuts at positions");
+        return false;
+    }
     for (int64_t i = 0; !equal && known && dim_is_known(n) && i < parts - 1; i++)
         cut[i + 1] = slice_clamp(tensor_index(known, i), n, 0, n);
     cut[parts] = n;
