@@ -190,9 +190,9 @@ static bool swaps_nothing(const Positional *p, int ndim) {
 static bool refuse_two_dims(Compiler *c, CallArgs *a, Positional *p) {
     int ndim = p->n > 1 ? ndim_of(c, &p->arg[0]) : -1;
     bool loose = p->n == 3 && is_int(&p->arg[1]) && is_int(&p->arg[2]);
-    bool list = p->n == 2 &&
-                ((p->arg[1].kind == NODE_LIST && p->arg[1].n == 2 && ndim > 2) ||
-                 swaps_nothing(p, ndim));
+    bool list =
+        p->n == 2 && ((p->arg[1].kind == NODE_LIST && p->arg[1].n == 2 && ndim > 2) ||
+                      swaps_nothing(p, ndim));
     if (!loose && !list) return true;
     fail(c->s, p->arg[1].at, E_ARG,
          "%s takes all axes in their new order, as a list, not the two to swap",
@@ -220,6 +220,27 @@ static bool refuse_method(Compiler *c, CallArgs *a, Positional *p) {
     return !is_condition || refuse_select(c, a, p);
 }
 
+/* cross_entropy(labels, scores) is the order of other libraries. */
+static bool refuse_labels(Compiler *c, CallArgs *a, Positional *p) {
+    const Type *x = p->n > 1 ? type_of(c, &p->arg[0]) : NULL,
+               *y = x ? type_of(c, &p->arg[1]) : NULL;
+    if (!y || !dtype_is_integer(x->dtype) || !dtype_is_float(y->dtype)) return true;
+    fail(c->s, p->arg[0].at, E_ARG, "%s takes the scores first, and then the labels",
+         a->op->name);
+    note(c->s, NOWHERE, "write %s(scores, labels)", a->op->name);
+    return false;
+}
+
+/* normal(key, ...) is JAX's, and state.normal(...) NumPy's. */
+static bool refuse_state(Compiler *c, CallArgs *a, Positional *p) {
+    const Type *t = p->n > 0 ? type_of(c, &p->arg[0]) : NULL;
+    if (!t || t->kind != TYPE_RANDOM) return true;
+    fail(c->s, p->arg[0].at, E_TYPE,
+         "%s takes the state of a random stream as rng=", a->op->name);
+    note(c->s, NOWHERE, "write state, y = %s(..., rng=r)", a->op->name);
+    return false;
+}
+
 typedef bool Order(Compiler *c, CallArgs *a, Positional *p);
 
 /* The row of a table that is sorted by names of ops, its first members; NULL: none. Not
@@ -244,9 +265,11 @@ bool call_args_foreign(Compiler *c, CallArgs *a, Positional *p) {
         {"average", order_average},
         {"cho_solve", order_cho_solve},
         {"compress", refuse_method},
+        {"cross_entropy", refuse_labels},
         {"geomspace", order_endpoint},
         {"histogram", order_histogram},
         {"histogram2d", order_histogram2d},
+        {"integers", refuse_state},
         {"layer_norm", order_norm},
         {"linspace", order_endpoint},
         {"logspace", order_endpoint},
@@ -254,12 +277,16 @@ bool call_args_foreign(Compiler *c, CallArgs *a, Positional *p) {
         {"max", refuse_two},
         {"min", refuse_two},
         {"nan_to_num", order_nan_to_num},
+        {"nll_loss", refuse_labels},
+        {"normal", refuse_state},
+        {"permutation", refuse_state},
         {"polyint", warn_polyint},
         {"rms_norm", order_norm},
         {"select", refuse_select},
         {"transpose", refuse_two_dims},
         {"tril_indices", warn_indices},
         {"triu_indices", warn_indices},
+        {"uniform", refuse_state},
         {"where", refuse_method},
     };
     const Row *row = FIND_ROW(c, a->op, table);

@@ -358,6 +358,10 @@ static bool fail_rows(Compiler *c, const Ast *e, const Node *x, size_t want) {
         fail(c->s, x->at, E_ARITY, "%zu names for the %lld rows of %s", want,
              (long long)t->dim[0], type_str(c->s, t));
     note_no_indices(c, e, x, false);
+    const Ast *call = e->kid[e->nkid - 1];
+    if (call->kind == AST_CALL && e->nkid == 3 &&
+        strcmp(sym_text(c->s, call->sym), "scan") == 0)
+        note(c->s, NOWHERE, "scan gives its results alone: there are no updates");
     return false;
 }
 

@@ -74,6 +74,16 @@ static Literal compare_names(const Compiler *c, Infix k, const Node *arg) {
     return (Literal){.kind = K_BOOL, .u = same == (k == IN_EQ)};
 }
 
+static bool is_floating(Compiler *c, size_t n, const Node *arg) {
+    bool is = false;
+    for (size_t i = 0; i < n; i++)
+        is |= arg[i].kind == NODE_LITERAL
+                  ? arg[i].lit.kind == K_FLOAT
+                  : arg[i].kind == NODE_VAR &&
+                        dtype_is_float(var_type(c->b->g, arg[i].var)->dtype);
+    return is;
+}
+
 bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *arg,
                           Node *out) {
     Literal l;
@@ -107,6 +117,10 @@ bool compiler_apply_infix(Compiler *c, Infix k, Span at, size_t n, const Node *a
     bool ok = compiler_coerce(c, op->promote, DT_NONE, n, arg, in) &&
               compiler_apply_op(c, op, NULL, (VarList){n, in}, at, out);
     if (ok) node_weaken(c, op, n, arg, out);
+    if (!ok && (k == IN_AND || k == IN_OR) && is_floating(c, n, arg))
+        note(c->s, NOWHERE,
+             "comparisons beside it stand in brackets: (a > 0) %s (b < 1)",
+             infix_text(k));
     if (!ok && k == IN_XOR) note(c->s, NOWHERE, "a power is `a ** b`, not `a ^ b`");
     c->b->floatX = floatX;
     return ok;

@@ -88,7 +88,9 @@ static bool add_index_part(IndexSpec *sp, const Node *n) {
     const Type *t = var_type(c->b->g, n->var);
     if (t->kind == TYPE_SLICE) return add_slice_value(sp, n);
     if (t->kind == TYPE_TENSOR && !dtype_is_discrete(t->dtype))
-        return fail_index(c, n, dtype_name(t->dtype));
+        return fail_index(c, n, dtype_name(t->dtype)) ||
+               (t->ndim == 0 && dtype_is_float(t->dtype) &&
+                note(c->s, NOWHERE, "`//` divides integers: x[n // 2]") && false);
     return add_index_input(sp, n->var);
 }
 

@@ -226,6 +226,11 @@ static bool stack_items(Compiler *c, const Node *n, DType d, Var *out) {
     c->b->asked = outer;
     mem_free(in);
     if (ok) *out = r.var;
+    if (!ok && n->n == 2 && n->item[0].kind == NODE_VAR &&
+        var_type(c->b->g, n->item[0].var)->kind == TYPE_RANDOM)
+        note(c->s, NOWHERE,
+             "a draw with rng= is a pair, the next state and the numbers: write "
+             "state, y = ..., or take [1]");
     return ok;
 }
 

@@ -15,35 +15,6 @@ static const Ast *parse_bracketed(Parser *p);
 
 /* ---- messages ---- */
 
-static const char *keyword_advice(const char *word) {
-    static const struct {
-        const char *word, *advice;
-    } advice[] = {{"and", "it stands between two expressions, as in `a and b`"},
-                  {"or", "it stands between two expressions, as in `a or b`"},
-                  {"not", "put it in brackets: (not a)"},
-                  {"if", "write `a if condition else b`"},
-                  {"else", "write `a if condition else b`"},
-                  {"in", "write any(x == value)"},
-                  {"is", "compare with `==`"},
-                  {"for", "use scan or map for a loop"},
-                  {"while", "use scan for a loop"},
-                  {"def", "write `lambda x: ...`, or a function of the graph"},
-                  {"lambda", "put it in brackets: (lambda x: ...)"}};
-    for (size_t i = 0; i < sizeof advice / sizeof *advice; i++)
-        if (strcmp(advice[i].word, word) == 0) return advice[i].advice;
-    return NULL;
-}
-
-static const Ast *fail_keyword(Parser *p) {
-    const char *word = sym_text(p->s, p->tok->sym), *advice = keyword_advice(word);
-    if (advice)
-        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword: %s", word,
-             advice);
-    else
-        fail(p->s, parser_next_span(p), E_SYNTAX, "`%s` is a Python keyword", word);
-    return NULL;
-}
-
 /* Always NULL: `:=` stands where nothing can be named so. */
 static const Ast *fail_binding(Parser *p, Span at) {
     if (p->lambdas)
@@ -63,7 +34,7 @@ const Ast *parse_unexpected(Parser *p, const char *expected) {
     if (t->kind == TOK_ERROR)
         fail(p->s, where, E_SYNTAX, "%s", t->text);
     else if (t->kind == TOK_KEYWORD)
-        return fail_keyword(p);
+        return parse_fail_keyword(p);
     else if (t->kind == TOK_END)
         fail(p->s, where, E_SYNTAX, "the text ends where %s is expected", expected);
     else if (t->kind == TOK_NEWLINE)
@@ -302,7 +273,7 @@ static const Ast *parse_argument(Parser *p, bool *keywords) {
         return keyword ? parse_keyword(p) : parse_stars(p);
     }
     if (t->kind == TOK_KEYWORD && t[1].kind == TOK_OP && t[1].code == '=')
-        return fail_keyword(p);
+        return parse_fail_keyword(p);
     const Ast *e = parse_bracketed(p);
     if (e && *keywords) {
         fail(p->s, e->at, E_SYNTAX,
@@ -606,21 +577,9 @@ static const Ast *parse_conditional(Parser *p) {
 
 /* ---- lambda ---- */
 
-/* [a, *v] and f(*v) */
-static const Ast *fail_star(Parser *p) {
-    const char *name = sym_text(p->s, p->tok[1].sym);
-    fail(p->s, parser_next_span(p), E_SYNTAX,
-         "`*%s` can't stand for the elements of %s", name, name);
-    note(p->s, NOWHERE,
-         "write [a] + %s for a list, concatenate([[a], %s]) for a tensor, and %s[0], "
-         "%s[1] for arguments",
-         name, name, name, name);
-    return NULL;
-}
-
 /* name := expression, or an expression. */
 static const Ast *parse_bracketed(Parser *p) {
-    if (parser_sees(p, '*') && p->tok[1].kind == TOK_NAME) return fail_star(p);
+    if (parser_sees(p, '*') && p->tok[1].kind == TOK_NAME) return parse_fail_star(p);
     const Tok *start = p->tok, *op = start + 1;
     if (start->kind != TOK_NAME || op->kind != TOK_OP || op->code != OP2(':', '='))
         return parse_expr(p);
@@ -669,7 +628,11 @@ static const Ast *parse_lambda(Parser *p) {
         }
         if (!parser_take(p, ',')) break;
     }
-    if (!parser_sees(p, ':')) parse_unexpected(p, "`,` or `:`");
+    if (parser_sees(p, '='))
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "a lambda's parameters have no defaults: every call gives all arguments");
+    else if (!parser_sees(p, ':'))
+        parse_unexpected(p, "`,` or `:`");
     if (!parser_take(p, ':') ||
         !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
                              "the parameter") ||

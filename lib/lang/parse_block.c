@@ -4,8 +4,13 @@
 #include <string.h>
 
 static const Ast *parse_target(Parser *p) {
-    if (p->tok->kind != TOK_NAME)
-        return parse_unexpected(p, "a statement such as `name = expression`");
+    if (p->tok->kind != TOK_NAME) {
+        bool bracket = parser_sees(p, '(') || parser_sees(p, '[');
+        parse_unexpected(p, "a statement such as `name = expression`");
+        if (bracket)
+            note(p->s, NOWHERE, "several names stand without brackets: a, b = ...");
+        return NULL;
+    }
     Span at = parser_next_span(p);
     const Ast *e = parse_name(p);
     if (e->kind == AST_NAME) return e;
@@ -59,6 +64,23 @@ static const Ast *parse_values(Parser *p) {
     return parse_new_tree(p, AST_TUPLE, begin, first);
 }
 
+/* x[i] = v, print(x), loss.backward() as statements of Python. Always NULL. */
+static const Ast *fail_no_assignment(Parser *p, const Ast *name) {
+    const char *x = sym_text(p->s, name->sym);
+    bool at = parser_sees(p, '['), dot = parser_sees(p, '.'),
+         call = parser_sees(p, '(');
+    parse_unexpected(p, "`=` of a statement `name = expression`");
+    if (at)
+        note(p->s, NOWHERE,
+             "values don't change: write y = set_subtensor(%s[i], v), or inc_subtensor "
+             "to add",
+             x);
+    if (call || dot)
+        note(p->s, NOWHERE, "a line gives a name to a value, as in y = %s%s", x,
+             call ? "(...)" : ".f(...)");
+    return NULL;
+}
+
 static const Ast *parse_assignment(Parser *p) {
     size_t first = p->kids.n;
     const Ast *name = parse_target(p);
@@ -69,8 +91,7 @@ static const Ast *parse_assignment(Parser *p) {
         if (!(name = parse_target(p))) return NULL;
         vec_push(p->s, &p->kids, name);
     }
-    if (!parser_take(p, '='))
-        return parse_unexpected(p, "`=` of a statement `name = expression`");
+    if (!parser_take(p, '=')) return fail_no_assignment(p, name);
     bool several = p->kids.n > first + 1;
     const Ast *value = several ? parse_values(p) : parse_expr(p);
     if (!value || !parse_no_duplicates(p, p->kids.n - first, parse_kids_from(p, first),
@@ -86,6 +107,12 @@ static const Ast *parse_statement(Parser *p) {
     if (parser_sees(p, ',')) {
         fail(p->s, parser_next_span(p), E_SYNTAX,
              "put several values in brackets: (a, b)");
+        return NULL;
+    }
+    if (parser_sees(p, '=')) {
+        fail(p->s, parser_next_span(p), E_SYNTAX,
+             "a line has one `=`: each name is defined in a line of its own, and `==` "
+             "compares");
         return NULL;
     }
     return parse_unexpected(p, "the end of the line");

@@ -38,6 +38,9 @@ static inline uint32_t parser_last_end(const Parser *p) {
 
 /* Always NULL: reports that the next token is not `expected`. */
 const Ast *parse_unexpected(Parser *p, const char *expected);
+/* parse_python.c: always NULL. A keyword; the star of [a, *v] and f(*v). */
+const Ast *parse_fail_keyword(Parser *p);
+const Ast *parse_fail_star(Parser *p);
 Ast *parse_new(Parser *p, AstKind kind, uint32_t begin, uint32_t end);
 void parse_set_kids(Parser *p, Ast *e, size_t n, const Ast *const *kid);
 /* The kids from index `first` on; NULL: there is none yet. */

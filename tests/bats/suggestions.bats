@@ -656,3 +656,37 @@ END
     ok "gload -i 'x: float64[n]' -i 'i: int64[k]' -i 'v: float64[k]' -e \"y = scatter_elements(x, i, v, axis=0, reduction='add')\" -e 'z = inc_subtensor(x[i], v)' --outputs y,z | grun x=[1,2,3] i=[0,0,2] v=[5,6,7]" $'y = [12.0, 2.0, 10.0]\nz = [12.0, 2.0, 10.0]'
     ok "gload -i 'F: float64[2]' -e 'y = F.mse_loss(F + 1)' | grun F=[1,2]" 'y = 1.0'
 }
+
+# A table: statements of a file, with \n for line ends | line:column | what the message or its notes say.
+@test "statements of Python" {
+    local lines place want
+    while IFS='|' read -r lines place want; do
+        printf 'thunkline: 1\ninputs: {x: "float64[n]", y: "int64[n]", m: "float64[n, d]"}\nlet: |\n  %b\noutputs: [z]\n' "${lines//'\n'/'\n'  }" >f.yaml
+        bad 3 E_ "$want" 'gload f.yaml -o o.tlg'
+        grep -q "^gload: f.yaml:$place: error" .err || complain "should be at $place" "$lines"
+    done <<'END'
+import numpy\nz = x|4:3|functions need none
+z = x\nreturn z|5:3|`outputs` has the names of the results
+assert n > 2\nz = x|4:3|write y = assert_op\(x, condition\)
+with no_grad():\nz = x|4:3|write what is in it alone
+z = zeros(3)\nz[0] = 1.|5:4|write y = set_subtensor\(z\[i\], v\), or inc_subtensor to add
+z = x\nprint(z)|5:8|as in y = print\(\.\.\.\)
+z = sum(x)\nz.backward()|5:4|a line gives a name to a value, as in y = z\.f\(
+z = a = x|4:9|a line has one `=`
+z = x[x > 0] = 0|4:16|a line has one `=`
+(z, a) = (x, x)|4:3|several names stand without brackets: a, b = \.\.\.
+[z, a] = [x, x]|4:3|several names stand without brackets
+f = lambda a, b=2: a * b\nz = f(x)|4:18|parameters have no defaults
+z = where(x not in [1], 0, 1)|4:15|write ~isin\(x, values\)
+z = x in [1, 2]|4:9|or isin\(x, values\)
+z = x > 0 & x < 1|4:11|brackets: \(a > 0\) & \(b < 1\)
+z = x[n / 2]|4:9|divides integers: x\[n // 2\]
+z, updates = scan(lambda r, c: c + r, x, 0.)|4:16|scan gives its results alone: there are no updates
+z = cross_entropy(y, m)|4:21|write cross_entropy\(scores, labels\)
+z = nll_loss(y, m)|4:16|takes the scores first
+z = x + normal(0, 0.1, n, rng=rng(1))|4:11|a draw with rng= is a pair
+z = x + rng(1).normal(0, 1, n)|4:11|normal takes the state of a random stream as rng=
+z = uniform(rng(1), (3,), seed=1)|4:15|write state, y = uniform\(\.\.\., rng=r\)
+z: Tensor = x|4:6|write float64\[n, m\]
+END
+}
