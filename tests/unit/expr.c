@@ -142,7 +142,8 @@ static void test_syntax_errors(void) {
                 "`not` is a Python keyword: put it in brackets: (not a)");
     check_error("y = if b", 4,
                 "`if` is a Python keyword: write `a if condition else b`");
-    check_error("y = a in b", 6, "`in` is a Python keyword: write any(x == value)");
+    check_error("y = a in b", 6,
+                "`in` is a Python keyword: write any(x == value), or isin(x, values)");
     check_error("y = a if b", 10,
                 "the text ends where `else` of `a if condition else b` is expected");
     check_error("y := 3", 2,
@@ -161,7 +162,11 @@ static void test_syntax_errors(void) {
     check_error("yield = 1", 0, "`yield` is a Python keyword");
     check_error("pi = 3", 0, "`pi` is a literal: it can't be defined");
     check_error("y = !a", 4, "`!` is not an operator: write `~x`, or `a != b`");
-    check_error("y = a = b", 6, "`=` only defines a name; to compare write `==`");
+    check_error(
+        "y = a = b", 6,
+        "a line has one `=`: each name is defined in a line of its own, and `==` "
+        "compares");
+    check_error("y = (a = b)", 7, "`=` only defines a name; to compare write `==`");
     check_error("y = (a + b", 4, "`(` is never closed");
     check_error("y = [a, b)", 9, "`)` where `,` or `]` is expected");
     check_error("y = a +\nz = b", 7,
