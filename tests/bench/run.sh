@@ -72,6 +72,7 @@ for step in transformer mlp llama_step; do
     "$build/bin/ggrad" "$here/workloads/$step.yaml" --cost loss --optimizer 'sgd(0.01)' -o "$work/workload-$step.tlg"
 done
 "$build/bin/ggrad" "$here/workloads/lstm.yaml" --cost loss --wrt W,U,b -o "$work/workload-lstm.tlg"
+"$build/bin/gload" "$here/workloads/jacobi.yaml" -o "$work/workload-jacobi.tlg"
 "$build/bin/gload" "$here/workloads/llama_token.yaml" -o "$work/workload-llama_token.tlg"
 
 "$build/tests/bench/start" "$build/bin" "$work/empty" "$here/../../examples/digits"

@@ -21,6 +21,8 @@ static const struct {
      1, true},
     {"MLP, step", "mlp", " label:10", "workload_mlp", 0.9, 1, true},
     {"LSTM, loss and gradient", "lstm", NULL, "workload_lstm", 0.7, 1, false},
+    {"Jacobi's iteration, 200 sweeps", "jacobi", NULL, "workload_jacobi", 0.5, 1,
+     false},
     {"llama, a token", "llama_token", " token:1 place:100", NULL, 1, 1, true},
     {"llama, training step", "llama_step", " tokens:32000 next:32000", "workload_llama",
      1, 4, false},
