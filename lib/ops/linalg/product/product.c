@@ -485,10 +485,12 @@ static bool rows_are_packed(const Tensor *t, DType d) {
            t->stride[t->ndim - 2] % size == 0;
 }
 
-/* Short integers are widened, and their sums cut: they wrap either way. */
+/* Bytes are widened, and their sums cut: they wrap either way. */
 static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nbatch,
                               const int64_t *batch, void *out) {
-    DType own = a->dtype, d = dtype_size(own) == 8 ? DT_UINT64 : DT_UINT32;
+    DType own = a->dtype, d = dtype_size(own) == 8   ? DT_UINT64
+                              : dtype_size(own) == 4 ? DT_UINT32
+                                                     : DT_UINT16;
     size_t count = (size_t)tensor_size(&c->out[0].t), size = dtype_size(d), bytes = 0,
            result = dtype_size(own) < size ? (count * size + 63) / 64 * 64 : 0;
     bool copy_a = !rows_are_packed(a, d), copy_b = !rows_are_packed(b, d);
@@ -504,15 +506,14 @@ static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nba
     if (copy_b) b = copy_for_blas(b, d, &copy[1], &room);
     matrix_batch_set(&j.q, a, b, nbatch, batch);
     const IntegerLoops *loops = integer_loops(c->s);
-    j.run = size == 8 ? loops->u64 : loops->u32;
-    j.wide = INTEGER_PANEL / (int64_t)size;
+    j.run = size == 8 ? loops->u64 : size == 4 ? loops->u32 : loops->u16;
+    j.wide = loops->bytes / (int64_t)size;
     j.n = b->shape[b->ndim - 1];
     j.p = (IntegerPanel){.m = a->shape[a->ndim - 2],
                          .k = a->shape[a->ndim - 1],
                          .lda = a->stride[a->ndim - 2] / (int64_t)size,
                          .ldb = b->stride[b->ndim - 2] / (int64_t)size,
                          .ldc = j.n};
-    memset(j.out, 0, count * size);
     int64_t panels = (j.n + j.wide - 1) / j.wide;
     bool large = (double)count * (double)j.p.k > 1 << 20;
     Pool *pool = large && c->host ? c->host->pool : NULL;
@@ -531,6 +532,53 @@ static bool multiply_integers(Call *c, const Tensor *a, const Tensor *b, int nba
 static bool fills_panels(const Tensor *a, const Tensor *b) {
     return a->shape[a->ndim - 2] > 1 && b->shape[b->ndim - 1] > 3 &&
            a->shape[a->ndim - 1] > 3;
+}
+
+/* A vector by a matrix whose rows or columns are packed; NULL: not so. */
+static IntegerVectorFn *integer_vector_of(Session *s, const Tensor *a, const Tensor *b,
+                                          IntegerVector *p) {
+    static const int8_t kinds[] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3};
+    const int64_t *sa = a->stride + a->ndim - 2, *sb = b->stride + b->ndim - 2,
+                  m = a->shape[a->ndim - 2], n = b->shape[b->ndim - 1],
+                  size = (int64_t)dtype_size(a->dtype);
+    int64_t step = m == 1 ? sa[1] : sb[0], along = m == 1 ? sb[0] : sa[1],
+            across = m == 1 ? sb[1] : sa[0];
+    bool rows = across == size, sums = along == size && step == size;
+    int64_t next = rows ? along : across;
+    if ((m > 1 && n > 1) || m * n < 4 || (step | next) % size != 0 || !(rows || sums))
+        return NULL;
+    *p = (IntegerVector){.k = a->shape[a->ndim - 1],
+                         .n = m * n,
+                         .step = step / size,
+                         .ldb = next / size};
+    const IntegerLoops *loops = integer_loops(s);
+    return (rows ? loops->rows : loops->dots)[kinds[size]];
+}
+
+static void multiply_integer_vectors(IntegerVectorFn *run, IntegerVector *p,
+                                     const Tensor *a, const Tensor *b, int nbatch,
+                                     const int64_t *batch, char *out) {
+    MatrixBatch q;
+    bool row = a->shape[a->ndim - 2] == 1;
+    matrix_batch_set(&q, a, b, nbatch, batch);
+    for (int64_t i = 0; i < q.count; i++) {
+        const char *pa, *pb;
+        matrix_batch_at(&q, i, &pa, &pb);
+        p->a = row ? pa : pb;
+        p->b = row ? pb : pa;
+        p->c = out + (size_t)(i * p->n) * dtype_size(a->dtype);
+        run(p);
+    }
+}
+
+static bool run_integers(Call *c, const Tensor *a, const Tensor *b, int nbatch,
+                         const int64_t *batch, void *out) {
+    IntegerVector p;
+    IntegerVectorFn *run = integer_vector_of(c->s, a, b, &p);
+    if (run) return multiply_integer_vectors(run, &p, a, b, nbatch, batch, out), true;
+    if (fills_panels(a, b)) return multiply_integers(c, a, b, nbatch, batch, out);
+    product_reference(a, b, nbatch, batch, out);
+    return true;
 }
 
 /* Where half of the work pays, and the operands need no copies. */
@@ -641,8 +689,7 @@ bool product_run(Call *c, const Tensor *a, const Tensor *b, int nbatch,
     Gemm g = gemm_of(a, b);
     if (dtype_is_inexact(a->dtype) && !wide && blas_for(c->s, &g))
         return multiply_by_blas(c, a, b, nbatch, batch, out);
-    if (dtype_is_integer(a->dtype) && fills_panels(a, b))
-        return multiply_integers(c, a, b, nbatch, batch, out);
+    if (dtype_is_integer(a->dtype)) return run_integers(c, a, b, nbatch, batch, out);
     product_reference(a, b, nbatch, batch, out);
     return true;
 }
