@@ -355,7 +355,7 @@ static void levels(void) {
                                         {8, 163},  {9, 700}, {40, 131},
                                         {133, 17}, {26, 6},  {2, 5001}};
     static const DType dtypes[] = {DT_FLOAT16, DT_FLOAT32, DT_FLOAT64, DT_INT8,
-                                   DT_INT64};
+                                   DT_INT64,   DT_INT16,   DT_INT32,   DT_BOOL};
     Lab lab[3] = {lab_new(1), lab_new(1), lab_new(1)};
     for (int k = 0; k < 3; k++)
         session_options(lab[k].s)->cpu_level = k;

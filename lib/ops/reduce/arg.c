@@ -64,6 +64,7 @@ typedef struct ArgReduction {
                   * innermost one when by rows */
     int64_t n, step, wide, wide_step, strip, strips;
     bool by_rows, narrow; /* narrow: by rows of a tile */
+    bool short_runs;      /* of one block each, in place */
     char *work;
     size_t work_size;
     int64_t tasks, per_chunk;
@@ -136,11 +137,31 @@ static void arg_of_narrow(const ArgReduction *j, char *work, const char *x,
                                      best, out, 1);
 }
 
+/* Rows of one block each, from row t on: the extremes of some rows, then where they
+ * are. Returns the number of rows. */
+static int64_t arg_of_short_runs(const ArgReduction *j, int64_t t, int64_t end) {
+    enum { SOME = 32 };
+    _Alignas(16) char value[SOME * 8];
+    const Tensor *k = &j->kept;
+    int64_t wide = k->ndim ? k->shape[k->ndim - 1] : 1,
+            step = k->ndim ? k->stride[k->ndim - 1] : 0, rows = wide - t % wide;
+    if (rows > end - t) rows = end - t;
+    if (rows > SOME) rows = SOME;
+    const char *x = j->x + move_offset(k->ndim, k->shape, k->stride, t);
+    j->loops->runs(x, step, (size_t)rows, (size_t)j->n, value);
+    FindFirst *find = j->table->find[j->dtype];
+    for (int64_t i = 0; i < rows; i++, x += step)
+        j->out[t + i] = (int64_t)find(x, value + (size_t)i * j->size, (size_t)j->n);
+    return rows;
+}
+
 static void arg_chunk(void *ctx, size_t chunk, unsigned worker) {
     const ArgReduction *j = ctx;
     char *work = j->work + worker * j->work_size;
     int64_t t = (int64_t)chunk * j->per_chunk,
             end = t + j->per_chunk < j->tasks ? t + j->per_chunk : j->tasks;
+    while (j->short_runs && t < end)
+        t += arg_of_short_runs(j, t, end);
     for (; t < end; t++) {
         const char *x = j->x + move_offset(j->kept.ndim, j->kept.shape, j->kept.stride,
                                            t / j->strips);
@@ -231,6 +252,8 @@ static void plan_arg(ArgReduction *j, const Tensor *x, int axis) {
         j->wide_step = near;
         j->strips = (j->wide + j->strip - 1) / j->strip;
     }
+    j->short_runs =
+        !j->by_rows && !j->narrow && j->n <= BLOCK && reads_in_place(j, j->step);
     j->tasks = move_count(j->kept.ndim, j->kept.shape) * j->strips;
     int64_t each = j->n * (j->strips > 1 ? j->strip : j->wide);
     j->per_chunk = each < CHUNK ? CHUNK / each : 1;

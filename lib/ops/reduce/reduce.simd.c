@@ -390,6 +390,29 @@ ARG(argmin_f32, float, SMALLER_F)
 ARG(argmax_f64, double, GREATER_F)
 ARG(argmin_f64, double, SMALLER_F)
 
+#if TL_LEVEL > 0
+#include "ops/reduce/vectors.h"
+#include "ops/reduce/vectors_find.h"
+#include "ops/reduce/vectors_whole.h"
+#define RUNS_OF(NAME) NAME##_quick_runs
+#define QUICK(LOAD, NAME, DT, A_)                                                      \
+    { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
+#define WHOLE_LOOPS(NAME, DT, A_)                                                      \
+    { DT_NONE, DT, sizeof(A_), NAME##_quick_runs, NAME##_rows, NAME##_join }
+#define SUM_F64                                                                        \
+    {                                                                                  \
+        DT_NONE, DT_FLOAT64, sizeof(double), sum_f64_quick_runs, sum_f64_rows,         \
+            sum_f64_join                                                               \
+    }
+#define FIRST_OF(N) first_##N##_quick
+#define REST_OF(N)  rest_##N##_quick
+#else
+#define RUNS_OF(NAME)             NAME##_runs
+#define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
+#define SUM_F64                   FLOAT_SUM(sum_f64)
+#define WHOLE_LOOPS(NAME, DT, A_) LOOPS(NAME, DT, A_, 1)
+#define FIRST_OF(N)               first_##N
+#define REST_OF(N)                rest_##N
 /* Vector comparisons skip groups without a match. */
 #define FIRST(NAME, T, SAME)                                                           \
     static size_t NAME(const void *p, const void *v, size_t n) {                       \
@@ -414,26 +437,6 @@ FIRST(first_8, uint8_t, EQUAL)
 FIRST(first_16, uint16_t, EQUAL)
 FIRST(first_32, uint32_t, EQUAL)
 FIRST(first_64, uint64_t, EQUAL)
-
-#if TL_LEVEL > 0
-#include "ops/reduce/vectors.h"
-#include "ops/reduce/vectors_whole.h"
-#define RUNS_OF(NAME) NAME##_quick_runs
-#define QUICK(LOAD, NAME, DT, A_)                                                      \
-    { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
-#define SUM_F64                                                                        \
-    {                                                                                  \
-        DT_NONE, DT_FLOAT64, sizeof(double), sum_f64_quick_runs, sum_f64_rows,         \
-            sum_f64_join                                                               \
-    }
-#define FIRST_OF(N) first_##N##_quick
-#define REST_OF(N)  rest_##N##_quick
-#else
-#define RUNS_OF(NAME)             NAME##_runs
-#define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
-#define SUM_F64                   FLOAT_SUM(sum_f64)
-#define FIRST_OF(N)               first_##N
-#define REST_OF(N)                rest_##N
 FIRST(first_f32, float, EQUAL_F)
 FIRST(first_f64, double, EQUAL_F)
 #endif
@@ -489,16 +492,16 @@ SHORT_MEAN(i16)
     [DT_FLOAT64] = TRUTH_OF(DT_NONE, P##_f64),                                         \
     [DT_COMPLEX64] = TRUTH_OF(DT_NONE, P##_c64),                                       \
     [DT_COMPLEX128] = TRUTH_OF(DT_NONE, P##_c128)
+/* Of bools, the largest is true if any is, the smallest if all are. */
 #define EXTREMES(P)                                                                    \
-    [DT_BOOL] = LOOPS(P##_u8, DT_BOOL, uint8_t, 1),                                    \
-    [DT_INT8] = LOOPS(P##_i8, DT_INT8, int8_t, 1),                                     \
-    [DT_INT16] = LOOPS(P##_i16, DT_INT16, int16_t, 1),                                 \
-    [DT_INT32] = LOOPS(P##_i32, DT_INT32, int32_t, 1),                                 \
-    [DT_INT64] = LOOPS(P##_i64, DT_INT64, int64_t, 1),                                 \
-    [DT_UINT8] = LOOPS(P##_u8, DT_UINT8, uint8_t, 1),                                  \
-    [DT_UINT16] = LOOPS(P##_u16, DT_UINT16, uint16_t, 1),                              \
-    [DT_UINT32] = LOOPS(P##_u32, DT_UINT32, uint32_t, 1),                              \
-    [DT_UINT64] = LOOPS(P##_u64, DT_UINT64, uint64_t, 1),                              \
+    [DT_INT8] = WHOLE_LOOPS(P##_i8, DT_INT8, int8_t),                                  \
+    [DT_INT16] = WHOLE_LOOPS(P##_i16, DT_INT16, int16_t),                              \
+    [DT_INT32] = WHOLE_LOOPS(P##_i32, DT_INT32, int32_t),                              \
+    [DT_INT64] = WHOLE_LOOPS(P##_i64, DT_INT64, int64_t),                              \
+    [DT_UINT8] = WHOLE_LOOPS(P##_u8, DT_UINT8, uint8_t),                               \
+    [DT_UINT16] = WHOLE_LOOPS(P##_u16, DT_UINT16, uint16_t),                           \
+    [DT_UINT32] = WHOLE_LOOPS(P##_u32, DT_UINT32, uint32_t),                           \
+    [DT_UINT64] = WHOLE_LOOPS(P##_u64, DT_UINT64, uint64_t),                           \
     [DT_FLOAT16] = QUICK(DT_FLOAT32, P##_f32, DT_FLOAT32, float),                      \
     [DT_FLOAT32] = QUICK(DT_NONE, P##_f32, DT_FLOAT32, float),                         \
     [DT_FLOAT64] = QUICK(DT_NONE, P##_f64, DT_FLOAT64, double)
@@ -545,8 +548,8 @@ const ReduceTable LEVEL(fold_table_) =
                [DT_FLOAT32] = FLOAT_SUM(prod_f32), [DT_FLOAT64] = FLOAT_SUM(prod_f64),
                [DT_COMPLEX64] = LOOPS(prod_c64, DT_COMPLEX128, c128, 1),
                [DT_COMPLEX128] = LOOPS(prod_c128, DT_COMPLEX128, c128, 1)},
-          [FOLD_MAX] = {EXTREMES(max)},
-          [FOLD_MIN] = {EXTREMES(min)},
+          [FOLD_MAX] = {EXTREMES(max), [DT_BOOL] = TRUTH_OF(DT_NONE, any_u8)},
+          [FOLD_MIN] = {EXTREMES(min), [DT_BOOL] = TRUTH_OF(DT_NONE, all_u8)},
           [FOLD_ANY] = {TRUTHS(any)},
           [FOLD_ALL] = {TRUTHS(all)},
           [FOLD_VAR] = {CONVERTED(MOMENTS(DT_FLOAT64, var_f64)),
@@ -554,15 +557,15 @@ const ReduceTable LEVEL(fold_table_) =
                         [DT_FLOAT32] = MOMENTS(DT_NONE, var_f32),
                         [DT_FLOAT64] = MOMENTS(DT_NONE, var_f64)}},
      .arg = {{ARGS(argmax)}, {ARGS(argmin)}},
-     .find = {[DT_BOOL] = first_8,
-              [DT_INT8] = first_8,
-              [DT_INT16] = first_16,
-              [DT_INT32] = first_32,
-              [DT_INT64] = first_64,
-              [DT_UINT8] = first_8,
-              [DT_UINT16] = first_16,
-              [DT_UINT32] = first_32,
-              [DT_UINT64] = first_64,
+     .find = {[DT_BOOL] = FIRST_OF(8),
+              [DT_INT8] = FIRST_OF(8),
+              [DT_INT16] = FIRST_OF(16),
+              [DT_INT32] = FIRST_OF(32),
+              [DT_INT64] = FIRST_OF(64),
+              [DT_UINT8] = FIRST_OF(8),
+              [DT_UINT16] = FIRST_OF(16),
+              [DT_UINT32] = FIRST_OF(32),
+              [DT_UINT64] = FIRST_OF(64),
               [DT_FLOAT32] = FIRST_OF(f32),
               [DT_FLOAT64] = FIRST_OF(f64)},
      .half = half_row,

@@ -68,28 +68,36 @@ enum { LONG = 4096 }; /* columns of rows that are asked for ahead */
 #define GET_ps(p)  VI(loadu, ps)((const float *)(p))
 #define GET_pd(p)  VI(loadu, pd)((const double *)(p))
 
-/* The first n of a vector's elements at p, at least one, and *p in the other lanes. */
+/* The first n of a vector's elements at p, at least one, and those at `others` in the
+ * other lanes; *p in these. */
 #if TL_LEVEL == 2
-#define SOME_ps(p, n)                                                                  \
-    _mm512_mask_loadu_ps(_mm512_set1_ps(*(p)), (__mmask16)((1U << (n)) - 1), p)
-#define SOME_pd(p, n)                                                                  \
-    _mm512_mask_loadu_pd(_mm512_set1_pd(*(p)), (__mmask8)((1U << (n)) - 1), p)
+#define MIX_ps(p, n, others)                                                           \
+    _mm512_mask_loadu_ps(others, (__mmask16)((1U << (n)) - 1), p)
+#define MIX_pd(p, n, others)                                                           \
+    _mm512_mask_loadu_pd(others, (__mmask8)((1U << (n)) - 1), p)
 #else
-static VEC_ps some_ps(const float *p, size_t n) {
+static inline VEC_ps mix_ps(const float *p, size_t n, VEC_ps others) {
     __m256i m = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n),
                                    _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    return _mm256_blendv_ps(_mm256_set1_ps(*p), _mm256_maskload_ps(p, m),
-                            _mm256_castsi256_ps(m));
+    return _mm256_blendv_ps(others, _mm256_maskload_ps(p, m), _mm256_castsi256_ps(m));
 }
-static VEC_pd some_pd(const double *p, size_t n) {
+static inline VEC_pd mix_pd(const double *p, size_t n, VEC_pd others) {
     __m256i m = _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n),
                                    _mm256_setr_epi64x(0, 1, 2, 3));
-    return _mm256_blendv_pd(_mm256_set1_pd(*p), _mm256_maskload_pd(p, m),
-                            _mm256_castsi256_pd(m));
+    return _mm256_blendv_pd(others, _mm256_maskload_pd(p, m), _mm256_castsi256_pd(m));
 }
-#define SOME_ps(p, n) some_ps(p, n)
-#define SOME_pd(p, n) some_pd(p, n)
+#define MIX_ps(p, n, others) mix_ps(p, n, others)
+#define MIX_pd(p, n, others) mix_pd(p, n, others)
 #endif
+#define SOME_ps(p, n) MIX_ps(p, n, VI(set1, ps)(*(p)))
+#define SOME_pd(p, n) MIX_pd(p, n, VI(set1, pd)(*(p)))
+#define REST_OF_VECTOR(T, ps)                                                          \
+    static inline VEC_##ps rest_##ps(const T *p, size_t n, const T *others) {          \
+        return n < sizeof(VEC_##ps) / sizeof(T) ? MIX_##ps(p, n, GET(others, ps))      \
+                                                : GET(p, ps);                          \
+    }
+REST_OF_VECTOR(float, ps)
+REST_OF_VECTOR(double, pd)
 
 /* NAME: the loops that these replace; op: max or min; F: the same for two numbers. The
  * instruction returns its second operand when both are equal. */
@@ -98,7 +106,6 @@ static VEC_pd some_pd(const double *p, size_t n) {
         enum { W = sizeof(VEC_##ps) / sizeof(T), U = LANES / W };                      \
         VEC_##ps t[U];                                                                 \
         ORDERED_##ps ord = ALL_ORDERED_##ps, more = ord;                               \
-        T lane[LANES];                                                                 \
         size_t i = LANES;                                                              \
         for (size_t u = 0; u < U; u++) {                                               \
             t[u] = VI(loadu, ps)(x + u * W);                                           \
@@ -127,14 +134,11 @@ static VEC_pd some_pd(const double *p, size_t n) {
                 ord = AND_ORDERED(ord, a, a, ps);                                      \
                 t[u] = VI(op, ps)(a, t[u]);                                            \
             }                                                                          \
-        if (i < n) { /* lanes without an element see their first one again */          \
-            memcpy(lane, x, sizeof lane);                                              \
-            memcpy(lane, x + i, (n - i) * sizeof(T));                                  \
-            for (size_t u = 0; u < U; u++) {                                           \
-                VEC_##ps a = VI(loadu, ps)(lane + u * W);                              \
-                ord = AND_ORDERED(ord, a, a, ps);                                      \
-                t[u] = VI(op, ps)(a, t[u]);                                            \
-            }                                                                          \
+        /* Lanes without an element see their first one again. */                      \
+        for (size_t u = 0; u < U && i < n; u++, i += W) {                              \
+            VEC_##ps a = rest_##ps(x + i, n - i, x + u * W);                           \
+            ord = AND_ORDERED(ord, a, a, ps);                                          \
+            t[u] = VI(op, ps)(a, t[u]);                                                \
         }                                                                              \
         if (HAS_NAN(ord, ps) || HAS_NAN(more, ps)) return false;                       \
         for (size_t live = U / 2; live; live /= 2)                                     \
@@ -442,47 +446,6 @@ static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, siz
 }
 
 /* ---- positions ---- */
-
-/* One bit for each element of a that equals v, and for each that is nan. */
-#if TL_LEVEL == 2
-#define BITS_EQUAL(a, v, ps) ((unsigned)_mm512_cmp_##ps##_mask(a, v, _CMP_EQ_OQ))
-#define BITS_NAN(a, v, ps)   ((unsigned)_mm512_cmp_##ps##_mask(a, a, _CMP_UNORD_Q))
-#else
-#define BITS_EQUAL(a, v, ps) ((unsigned)VI(movemask, ps)(VI(cmp, ps)(a, v, _CMP_EQ_OQ)))
-#define BITS_NAN(a, v, ps)   ((unsigned)VI(movemask, ps)(VI(cmp, ps)(a, a, _CMP_UNORD_Q)))
-#endif
-#define IS_EQUAL(a, v) ((a) == (v))
-#define IS_NAN(a, v)   ((a) != (a))
-#define FIRST_OF_KIND(NAME, KIND, T, ps)                                               \
-    static size_t NAME(const T *x, T v, size_t n) {                                    \
-        enum { W = sizeof(VEC_##ps) / sizeof(T) };                                     \
-        VEC_##ps all = VI(set1, ps)(v);                                                \
-        size_t i = 0;                                                                  \
-        (void)all;                                                                     \
-        for (; i + 4 * W <= n; i += 4 * W) {                                           \
-            unsigned any = 0;                                                          \
-            for (size_t k = 0; k < 4 * W; k += W)                                      \
-                any |= BITS_##KIND(GET(x + i + k, ps), all, ps);                       \
-            if (any != 0) break;                                                       \
-        }                                                                              \
-        for (; i + W <= n; i += W) {                                                   \
-            unsigned any = BITS_##KIND(GET(x + i, ps), all, ps);                       \
-            if (any != 0) return i + (size_t)__builtin_ctz(any);                       \
-        }                                                                              \
-        while (i + 1 < n && !IS_##KIND(x[i], v))                                       \
-            i++;                                                                       \
-        return i;                                                                      \
-    }
-#define FIRST_QUICK(N, T, ps)                                                          \
-    FIRST_OF_KIND(first_##N##_equal, EQUAL, T, ps)                                     \
-    FIRST_OF_KIND(first_##N##_nan, NAN, T, ps)                                         \
-    static size_t first_##N##_quick(const void *x, const void *v, size_t n) {          \
-        T m;                                                                           \
-        memcpy(&m, v, sizeof m);                                                       \
-        return m == m ? first_##N##_equal(x, m, n) : first_##N##_nan(x, m, n);         \
-    }
-FIRST_QUICK(f32, float, ps)
-FIRST_QUICK(f64, double, pd)
 
 /* Keeps four vectors of columns in registers while iterating over the rows; positions
  * count from `row`, -1 where no element was taken. An element is taken if it is not

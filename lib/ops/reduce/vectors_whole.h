@@ -1,6 +1,6 @@
-/* Sums of short integers for AVX2 and AVX-512: instructions that add neighbours take
- * fewer steps than converting each to 64 bits. Integer sums wrap, so that the order
- * doesn't show. Part of reduce.simd.c. */
+/* Integers for AVX2 and AVX-512, where the order of combining doesn't show: sums of
+ * short ones, since instructions that add neighbours take fewer steps than converting
+ * each to 64 bits, and maxima and minima. Part of reduce.simd.c. */
 #ifndef OPS_REDUCE_VECTORS_WHOLE_H
 #define OPS_REDUCE_VECTORS_WHOLE_H
 
@@ -68,5 +68,99 @@ SUM_SHORT(u8, uint8_t, uint8_t, sum_bytes, 0)
 SUM_SHORT(i8, int8_t, uint8_t, sum_bytes, 0x80)
 SUM_SHORT(u16, uint16_t, uint16_t, sum_words, 0x8000)
 SUM_SHORT(i16, int16_t, uint16_t, sum_words, 0)
+
+/* ---- maxima and minima ---- */
+#if TL_LEVEL == 2
+typedef __m512i Whole;
+#define WHOLE_AT(p)   _mm512_loadu_si512((const void *)(p))
+#define WHOLE_OP(op)  _mm512_##op
+#define MAX_i64(a, b) _mm512_max_epi64(a, b)
+#define MIN_i64(a, b) _mm512_min_epi64(a, b)
+#define MAX_u64(a, b) _mm512_max_epu64(a, b)
+#define MIN_u64(a, b) _mm512_min_epu64(a, b)
+#else
+typedef __m256i Whole;
+#define WHOLE_AT(p)   _mm256_loadu_si256((const void *)(p))
+#define WHOLE_OP(op)  _mm256_##op
+static inline Whole more_i64(Whole a, Whole b) {
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
+}
+static inline Whole less_i64(Whole a, Whole b) {
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+static inline Whole moved_u64(Whole a) { /* to the order of signed ones */
+    return _mm256_xor_si256(a, _mm256_set1_epi64x(INT64_MIN));
+}
+static inline Whole more_u64(Whole a, Whole b) {
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(moved_u64(a), moved_u64(b)));
+}
+static inline Whole less_u64(Whole a, Whole b) {
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(moved_u64(a), moved_u64(b)));
+}
+#define MAX_i64(a, b) more_i64(a, b)
+#define MIN_i64(a, b) less_i64(a, b)
+#define MAX_u64(a, b) more_u64(a, b)
+#define MIN_u64(a, b) less_u64(a, b)
+#endif
+#define MAX_i8(a, b)  WHOLE_OP(max_epi8)(a, b)
+#define MIN_i8(a, b)  WHOLE_OP(min_epi8)(a, b)
+#define MAX_u8(a, b)  WHOLE_OP(max_epu8)(a, b)
+#define MIN_u8(a, b)  WHOLE_OP(min_epu8)(a, b)
+#define MAX_i16(a, b) WHOLE_OP(max_epi16)(a, b)
+#define MIN_i16(a, b) WHOLE_OP(min_epi16)(a, b)
+#define MAX_u16(a, b) WHOLE_OP(max_epu16)(a, b)
+#define MIN_u16(a, b) WHOLE_OP(min_epu16)(a, b)
+#define MAX_i32(a, b) WHOLE_OP(max_epi32)(a, b)
+#define MIN_i32(a, b) WHOLE_OP(min_epi32)(a, b)
+#define MAX_u32(a, b) WHOLE_OP(max_epu32)(a, b)
+#define MIN_u32(a, b) WHOLE_OP(min_epu32)(a, b)
+
+/* The lowest element becomes that of all. */
+#if TL_LEVEL == 2
+#define HALVED(OP, v)                                                                  \
+    v = OP(v, _mm512_shuffle_i64x2(v, v, 0x4E)),    /* 2 3 0 1 */                      \
+        v = OP(v, _mm512_shuffle_i64x2(v, v, 0xB1)) /* 1 0 3 2 */
+#else
+#define HALVED(OP, v) v = OP(v, _mm256_permute2x128_si256(v, v, 1))
+#endif
+#define WHOLE_EXTREME(NAME, T, OP)                                                     \
+    static T NAME##_whole(const T *x, size_t n) {                                      \
+        enum { W = sizeof(Whole) / sizeof(T), U = 4 };                                 \
+        Whole t[U], v = WHOLE_AT(x);                                                   \
+        T out;                                                                         \
+        size_t i = 0;                                                                  \
+        for (size_t u = 0; u < U; u++)                                                 \
+            t[u] = v;                                                                  \
+        for (; i + U * W <= n; i += U * W) {                                           \
+            ASK(x + i, U * sizeof(Whole));                                             \
+            for (size_t u = 0; u < U; u++)                                             \
+                t[u] = OP(t[u], WHOLE_AT(x + i + u * W));                              \
+        }                                                                              \
+        for (size_t u = 0; u < U && i + W <= n; u++, i += W)                           \
+            t[u] = OP(t[u], WHOLE_AT(x + i));                                          \
+        v = OP(OP(t[0], t[1]), OP(t[2], t[3]));                                        \
+        v = OP(v, WHOLE_AT(x + n - W)); /* which ends with the elements */             \
+        HALVED(OP, v);                                                                 \
+        v = OP(v, WHOLE_OP(bsrli_epi128)(v, 8));                                       \
+        if (sizeof(T) < 8) v = OP(v, WHOLE_OP(bsrli_epi128)(v, 4));                    \
+        if (sizeof(T) < 4) v = OP(v, WHOLE_OP(bsrli_epi128)(v, 2));                    \
+        if (sizeof(T) < 2) v = OP(v, WHOLE_OP(bsrli_epi128)(v, 1));                    \
+        memcpy(&out, &v, sizeof out);                                                  \
+        return out;                                                                    \
+    }                                                                                  \
+    static void NAME##_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,   \
+                                  void *acc) {                                         \
+        if (n < sizeof(Whole) / sizeof(T)) {                                           \
+            NAME##_runs(x, step, m, n, acc);                                           \
+            return;                                                                    \
+        }                                                                              \
+        for (size_t i = 0; i < m; i++, x += step)                                      \
+            ((T *)acc)[i] = NAME##_whole((const T *)(const void *)x, n);               \
+    }
+#define WHOLE_EXTREMES(N, T)                                                           \
+    WHOLE_EXTREME(max_##N, T, MAX_##N)                                                 \
+    WHOLE_EXTREME(min_##N, T, MIN_##N)
+SIGNED(WHOLE_EXTREMES)
+UNSIGNED(WHOLE_EXTREMES)
 
 #endif
