@@ -10,6 +10,7 @@ enum {
     CYCLE_MOST = 256, /* elements of a row that is kept in a register, repeated */
     ROUND_MIN = 4096, /* elements for which it must last */
     LONG_MIN = 256,   /* elements of a run that is worth reading in place */
+    FILL_MIN = 48,    /* times that an element is repeated, for which a loop pays */
     MANY = 16         /* elements that vectors copy faster, backwards or every other */
 };
 
@@ -174,6 +175,7 @@ Access gather_access(const Prep *p, uint32_t input, uint32_t size) {
     const int64_t *stride = p->stride + (size_t)input * p->dims,
                   *ext = p->own + (size_t)input * p->dims;
     int last = p->nown[input] - 1;
+    if (stride[last] == 0 && ext[last] >= FILL_MIN) return ACC_FLAT;
     if (stride[last] != (int64_t)size) return ACC_PATTERN;
     if (last == 0) return ACC_DIRECT;
     if (stride[last - 1] == 0 && ext[last] <= CYCLE_MOST) {

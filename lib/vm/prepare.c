@@ -12,7 +12,8 @@ enum {
     BLOCK_STREAM = 1024,   /* bytes of a register when outputs bypass the caches */
     LIVE_BYTES = 24 << 10, /* of all registers and operands */
     BLOCK_MIN = 128,       /* elements */
-    ROW_MIN = 48,          /* elements; shorter rows are merged into one */
+    ROW_MIN = 48,          /* elements of rows whose results go past the caches */
+    ROW_BYTES = 512,       /* of a register; rows of no more are merged into one */
     TILE_MIN = 8,          /* rows that make a tile worthwhile */
     TILE_BYTES = 512,      /* of a row of a tile */
     CHUNK = 32768,         /* elements to add, and fewer of what takes longer, */
@@ -399,7 +400,8 @@ static void plan_walk(Ready *r) {
     bool leaves = leaves_caches(r, total);
     choose_nest(r, total, leaves);
     bool whole = p->nest && !r->b->fold,
-         flat = whole || (!p->nest && p->ndim > 1 && p->ext[p->ndim - 1] < ROW_MIN);
+         flat = whole || (!p->nest && p->ndim > 1 &&
+                          p->ext[p->ndim - 1] <= ROW_BYTES / r->b->width);
     p->row = flat ? total : p->ext[p->ndim - 1];
     p->rows = p->row ? total / p->row : 0;
     if (!whole) choose_access(r, flat);
