@@ -217,6 +217,42 @@ enum { BLOCK = 128 };
         q[k] = (T_##to)(int32_t)R_##from(p, k);                                        \
     for (size_t k = i; k < i + BLOCK && far; k++)                                      \
         W_##to(q, k, R_##from(p, k), I_##from(p, k));
+/* AVX2: what isn't an int32 when cut becomes the smallest one, so that one pass cuts
+ * and tells whether to do it again. */
+#if TL_LEVEL == 1
+static inline __m256i cut_floats(const float *p) {
+    return _mm256_cvttps_epi32(_mm256_loadu_ps(p));
+}
+static inline __m256i cut_doubles(const double *p) {
+    return _mm256_set_m128i(_mm256_cvttpd_epi32(_mm256_loadu_pd(p + 4)),
+                            _mm256_cvttpd_epi32(_mm256_loadu_pd(p)));
+}
+#define CUT_BLOCK(NAME, T, CUT)                                                        \
+    static inline bool NAME(const T *p, int32_t *to) {                                 \
+        const __m256i least = _mm256_set1_epi32(INT32_MIN);                            \
+        __m256i far = _mm256_setzero_si256();                                          \
+        for (size_t k = 0; k < BLOCK; k += 8) {                                        \
+            __m256i v = CUT(p + k);                                                    \
+            far = _mm256_or_si256(far, _mm256_cmpeq_epi32(v, least));                  \
+            _mm256_storeu_si256((void *)(to + k), v);                                  \
+        }                                                                              \
+        return _mm256_testz_si256(far, far);                                           \
+    }
+CUT_BLOCK(cut_block_FLOAT32, float, cut_floats)
+CUT_BLOCK(cut_block_FLOAT64, double, cut_doubles)
+#define CUT(from, p, to)                                                               \
+    (DT_##from == DT_FLOAT32 ? cut_block_FLOAT32((const void *)(p), to)                \
+                             : cut_block_FLOAT64((const void *)(p), to))
+#undef SHORT_BLOCK
+#define SHORT_BLOCK(to, from)                                                          \
+    int32_t cut[BLOCK];                                                                \
+    bool whole = sizeof(T_##to) == sizeof *cut, near;                                  \
+    near = CUT(from, p + i, whole ? (int32_t *)(void *)(q + i) : cut);                 \
+    for (size_t k = 0; k < BLOCK && near && !whole; k++)                               \
+        q[i + k] = (T_##to)cut[k];                                                     \
+    for (size_t k = i; k < i + BLOCK && !near; k++)                                    \
+        W_##to(q, k, R_##from(p, k), I_##from(p, k));
+#endif
 #define LOOP(to, from)                                                                 \
     static void CAST(to, from)(void *restrict dst, const void *restrict src,           \
                                size_t n) {                                             \
