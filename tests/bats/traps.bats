@@ -212,6 +212,11 @@ sqrt(int64(4))|float64 2.0
 abs(-0.0)|float64 0.0
 maximum(nan, 1)|float64 "NaN"
 argmax([3, 7, 7])|int64 1
+modf(-0.0)[0]|float64 -0.0
+modf(-4.0)[0]|float64 -0.0
+modf(-inf)[0]|float64 -0.0
+modf(4.0)[0]|float64 0.0
+modf(float32(-0.0))[0]|float32 -0.0
 int8(-128) // int8(-1)|int8 -128
 abs(int8(-128))|int8 -128
 END
