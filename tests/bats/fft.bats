@@ -39,6 +39,37 @@ load values
     grun g.tlg --expect 'n=1.0 * arange(1, 41)' --rtol 1e-14 >/dev/null
 }
 
+@test "lines that are transformed together have the bits of each by itself, in any layout and number of threads" {
+    local d n m layout
+    for d in complex64 complex128; do
+        gload --new -i "x: ${d}[n, m]" -e 'down = fft(x, axis=0)' -e 'back = ifft(x, axis=0)' -e 'along = fft(x.T)' -e 'wide = fft(stack([x, 2 * x]), axis=1)' \
+            -e 'one = map(lambda r: fft(r), x.T)' -e 'other = map(lambda r: ifft(r), x.T)' \
+            -e 'same = all(down.T == one) & all(back.T == other) & all(along == one) & all(wide[0] == down) & all(wide[1] == 2 * down)' --outputs same -o g.tlg
+        while read -r n m layout; do
+            for threads in 1 2; do
+                ok "grun g.tlg 'x=cast((sin(arange(1.0 * $n * $m) ** 2) + 1j * cos(arange(1.0 * $n * $m)**3)).reshape($n, $m), $d)$layout' --threads $threads" 'same = True'
+            done
+        done <<'END'
+1 40
+2 1
+2 70
+4 33
+8 9
+12 100 [::-1]
+16 65 .T
+16 200 [:, ::2]
+30 31
+32 40
+77 50
+101 40
+512 40
+1000 37 [:, ::-1]
+3000 17
+9000 5
+END
+    done
+}
+
 @test "what a transform prepares counts as memory, too" {
     bad 6 E_MEM 'max-memory' "gload -i 'x: complex128[n]' -e 'y = sum(abs(fft(x)))' | grun 'x=ones(999983,dtype=complex128)' --max-memory 60M"
     ok "gload -i 'x: complex128[n]' -e 'y = abs(fft(x))[0]' | grun 'x=ones(999983,dtype=complex128)' --max-memory 400M" 'y = 999983.0'

@@ -82,13 +82,15 @@ typedef struct DftJob {
     int axis, ndim; /* without the axis: */
     int64_t shape[MAX_NDIM], x_step[MAX_NDIM], out_step[MAX_NDIM];
     int64_t lines, per_chunk;
-    size_t line_bytes, room_bytes; /* of a line; of all that a worker needs */
+    int64_t group; /* lines at once: neighbours, or short ones; 1: one by one */
+    bool turns;    /* their numbers are side by side, not those of all of them */
+    size_t line_bytes, tmp_bytes, room_bytes; /* of the lines; of all for a worker */
     char *room;
 } DftJob;
 
 typedef struct DftWorker {
     FftLine line;
-    char *tmp, *room; /* one line of complex numbers; fft_run's */
+    char *tmp, *room; /* lines of complex numbers; fft_run's */
 } DftWorker;
 
 static size_t round_bytes(size_t n) {
@@ -99,7 +101,7 @@ static DftWorker worker_room(const DftJob *j, unsigned worker) {
     char *base = j->room + worker * j->room_bytes;
     DftWorker w = {.line = fft_line(base, j->part, j->n)};
     w.tmp = base + j->line_bytes;
-    w.room = w.tmp + round_bytes((size_t)(j->n + 2) * dtype_size(j->whole));
+    w.room = w.tmp + j->tmp_bytes;
     return w;
 }
 
@@ -127,18 +129,77 @@ static void move_result(const DftJob *j, DType d, const void *from, ptrdiff_t st
                          (ptrdiff_t)j->out->stride[j->axis], step);
 }
 
-static FftLine transform_line(const DftJob *j, const DftWorker *w, bool inverse) {
-    if (!inverse) return fft_run(j->plan, j->loops, w->line, w->room);
-    return fft_swap_parts(fft_run(j->plan, j->loops, fft_swap_parts(w->line), w->room));
+static FftLine run_line(const DftJob *j, const DftWorker *w, FftLine x, int64_t lines) {
+    return lines == 1 ? fft_run(j->plan, j->loops, x, w->room)
+                      : fft_run_beside(j->plan, j->loops, lines, x, w->room);
+}
+
+static FftLine transform_lines(const DftJob *j, const DftWorker *w, FftLine x,
+                               int64_t lines, bool inverse) {
+    if (!inverse) return run_line(j, w, x, lines);
+    return fft_swap_parts(run_line(j, w, fft_swap_parts(x), lines));
 }
 
 static void complex_line(const DftJob *j, const DftWorker *w, const char *x,
                          char *out) {
     j->loops->split(side_by_side(j, j->whole, x, j->n, w->tmp), j->n, &w->line);
-    FftLine r = transform_line(j, w, j->inverse);
+    FftLine r = transform_lines(j, w, w->line, 1, j->inverse);
     void *to = result_place(j, j->whole, out, w->tmp);
     j->loops->join(&r, j->n, j->scale, to);
     move_result(j, j->whole, to, (ptrdiff_t)dtype_size(j->whole), out);
+}
+
+static FftLine line_from(const DftJob *j, FftLine x, int64_t at) {
+    size_t bytes = (size_t)at * dtype_size(j->part);
+    return (FftLine){(char *)x.re + bytes, (char *)x.im + bytes};
+}
+
+/* Neighbours: number k of all of them lies side by side. */
+static void lines_beside(const DftJob *j, const DftWorker *w, const char *x, char *out,
+                         int64_t lines) {
+    FftLine all = fft_line(w->line.re, j->part, j->n * lines);
+    const int64_t from = j->x->stride[j->axis], to = j->out->stride[j->axis];
+    for (int64_t k = 0; k < j->n; k++, x += from) {
+        FftLine part = line_from(j, all, k * lines);
+        j->loops->split(x, lines, &part);
+    }
+    FftLine r = transform_lines(j, w, all, lines, j->inverse);
+    for (int64_t k = 0; k < j->n; k++, out += to) {
+        FftLine part = line_from(j, r, k * lines);
+        j->loops->join(&part, lines, j->scale, out);
+    }
+}
+
+/* Short ones, turned so that they are neighbours. */
+static void lines_turned(const DftJob *j, const DftWorker *w, const char *x, char *out,
+                         int64_t lines) {
+    const size_t size = dtype_size(j->whole), n = (size_t)j->n, m = (size_t)lines;
+    const ptrdiff_t row = (ptrdiff_t)(m * size);
+    FftLine all = fft_line(w->line.re, j->part, j->n * lines);
+    transpose_in_cache(
+        &(Transposition){w->tmp, row, x, j->x_step[j->ndim - 1], n, m, size});
+    j->loops->split(w->tmp, j->n * lines, &all);
+    FftLine r = transform_lines(j, w, all, lines, j->inverse);
+    j->loops->join(&r, j->n * lines, j->scale, w->tmp);
+    transpose_in_cache(
+        &(Transposition){out, j->out_step[j->ndim - 1], w->tmp, row, m, n, size});
+}
+
+/* Up to `most` lines, from number `at` on; returns how many. */
+static int64_t complex_lines(const DftJob *j, const DftWorker *w, const char *x,
+                             char *out, int64_t at, int64_t most) {
+    int64_t lines = j->group < most ? j->group : most;
+    if (j->group > 1) {
+        int64_t wide = j->shape[j->ndim - 1], left = wide - at % wide;
+        if (lines > left) lines = left;
+    }
+    if (lines == 1)
+        complex_line(j, w, x, out);
+    else if (j->turns)
+        lines_turned(j, w, x, out, lines);
+    else
+        lines_beside(j, w, x, out, lines);
+    return lines;
 }
 
 static void real_line(const DftJob *j, const DftWorker *w, const char *x, char *out) {
@@ -146,13 +207,13 @@ static void real_line(const DftJob *j, const DftWorker *w, const char *x, char *
     size_t size = dtype_size(j->part);
     if (j->pairs) {
         j->loops->split(side_by_side(j, j->part, x, j->n, w->tmp), j->n / 2, &w->line);
-        FftLine z = transform_line(j, w, false);
+        FftLine z = transform_lines(j, w, w->line, 1, false);
         j->loops->from_pairs(&z, &j->plan->half, j->n, j->scale, to);
     } else {
         memcpy(w->line.re, side_by_side(j, j->part, x, j->n, w->tmp),
                (size_t)j->n * size);
         memset(w->line.im, 0, (size_t)j->n * size);
-        FftLine z = transform_line(j, w, false);
+        FftLine z = transform_lines(j, w, w->line, 1, false);
         j->loops->join(&z, j->n / 2 + 1, j->scale, to);
         memset((char *)to + size, 0, size); /* as with pairs: exactly real */
     }
@@ -177,14 +238,14 @@ static void back_line(const DftJob *j, const DftWorker *w, const char *x, char *
     if (j->pairs) {
         void *to = result_place(j, j->part, out, w->tmp);
         j->loops->to_pairs(from, &j->plan->half, j->n, &w->line);
-        FftLine r = transform_line(j, w, true);
+        FftLine r = transform_lines(j, w, w->line, 1, true);
         j->loops->join(&r, j->n / 2, j->scale, to);
         move_result(j, j->part, to, (ptrdiff_t)dtype_size(j->part), out);
         return;
     }
     j->loops->split(from, j->n / 2 + 1, &w->line);
     mirror_line(j, &w->line);
-    FftLine r = transform_line(j, w, true);
+    FftLine r = transform_lines(j, w, w->line, 1, true);
     j->loops->join(&r, j->n, j->scale, w->tmp);
     move_result(j, j->part, w->tmp, (ptrdiff_t)dtype_size(j->whole), out);
 }
@@ -192,14 +253,15 @@ static void back_line(const DftJob *j, const DftWorker *w, const char *x, char *
 static void dft_chunk(void *ctx, size_t chunk, unsigned worker) {
     const DftJob *j = ctx;
     DftWorker w = worker_room(j, worker);
-    int64_t at = (int64_t)chunk * j->per_chunk, end = at + j->per_chunk;
-    for (; at < end && at < j->lines; at++) {
+    int64_t at = (int64_t)chunk * j->per_chunk, end = at + j->per_chunk, done = 1;
+    if (end > j->lines) end = j->lines;
+    for (; at < end; at += done) {
         const char *x =
             (const char *)j->x->data + move_offset(j->ndim, j->shape, j->x_step, at);
         char *out =
             (char *)j->out->data + move_offset(j->ndim, j->shape, j->out_step, at);
         if (j->kind == COMPLEX_DFT)
-            complex_line(j, &w, x, out);
+            done = complex_lines(j, &w, x, out, at, end - at);
         else if (j->kind == REAL_DFT)
             real_line(j, &w, x, out);
         else
@@ -245,7 +307,27 @@ static bool open_dft(Call *c, DftKind kind, DftJob *j) {
     return true;
 }
 
-enum { CHUNK = 1 << 14 }; /* numbers that are worth a thread */
+enum {
+    CHUNK = 1 << 14,         /* numbers that are worth a thread */
+    GROUP = 32,              /* lines at once, */
+    GROUP_BYTES = 256 << 10, /* and fewer where they take more than that */
+    SHORT_BYTES = 256        /* of the longest lines that are turned for it */
+};
+
+/* Several lines at once are longer loops over neighbours, and no strided reads. */
+static void choose_group(DftJob *j) {
+    const int64_t size = (int64_t)dtype_size(j->whole), last = j->ndim - 1;
+    j->group = 1;
+    if (j->kind != COMPLEX_DFT || j->plan->longer || j->n == 1 || last < 0) return;
+    bool beside = j->x_step[last] == size && j->out_step[last] == size;
+    j->turns = !beside && j->n * size <= SHORT_BYTES && j->x->stride[j->axis] == size &&
+               j->out->stride[j->axis] == size;
+    if (!beside && !j->turns) return;
+    j->group = GROUP;
+    while (j->group > 4 && j->group * j->n * size > GROUP_BYTES)
+        j->group /= 2;
+    if (j->group > j->shape[last]) j->group = j->shape[last];
+}
 
 static bool run_dft(Call *c, DftKind kind) {
     DftJob j;
@@ -258,9 +340,12 @@ static bool run_dft(Call *c, DftKind kind) {
     if (!j.plan) return false;
     Pool *pool = move_pool(c);
     unsigned threads = pool && j.lines * j.n > 2 * CHUNK ? pool_threads(pool) : 1;
-    j.line_bytes = fft_line_bytes(j.part, j.n);
-    j.room_bytes = round_bytes(j.line_bytes + fft_room(j.plan) +
-                               round_bytes((size_t)(j.n + 2) * dtype_size(j.whole)));
+    choose_group(&j);
+    j.line_bytes = fft_line_bytes(j.part, j.n * j.group);
+    size_t room = j.group > 1 ? j.line_bytes : fft_room(j.plan);
+    int64_t copied = j.turns ? j.n * j.group : j.n + 2;
+    j.tmp_bytes = round_bytes((size_t)copied * dtype_size(j.whole));
+    j.room_bytes = round_bytes(j.line_bytes + room + j.tmp_bytes);
     j.per_chunk = threads > 1 ? CHUNK / j.n + 1 : j.lines;
     if (!(j.room = call_scratch(c, threads * j.room_bytes))) return false;
     pool_run(threads > 1 ? pool : NULL,

@@ -330,10 +330,12 @@ size_t fft_room(const FftPlan *p) {
                      : fft_line_bytes(p->dtype, p->n);
 }
 
-static FftLine run_passes(const FftPlan *p, const FftLoops *loops, FftLine x,
-                          FftLine y) {
+static FftLine run_passes(const FftPlan *p, const FftLoops *loops, int64_t lines,
+                          FftLine x, FftLine y) {
     for (int i = 0; i < p->npass; i++) {
-        loops->pass(&p->pass[i], &x, &y);
+        FftPass pass = p->pass[i];
+        pass.s *= lines;
+        loops->pass(&pass, &x, &y);
         FftLine swap = x;
         x = y;
         y = swap;
@@ -361,7 +363,12 @@ static FftLine run_chirp(const FftPlan *p, const FftLoops *loops, FftLine x,
 
 FftLine fft_run(const FftPlan *p, const FftLoops *loops, FftLine x, void *room) {
     if (p->longer) return run_chirp(p, loops, x, room);
-    return run_passes(p, loops, x, fft_line(room, p->dtype, p->n));
+    return run_passes(p, loops, 1, x, fft_line(room, p->dtype, p->n));
+}
+
+FftLine fft_run_beside(const FftPlan *p, const FftLoops *loops, int64_t lines,
+                       FftLine x, void *room) {
+    return run_passes(p, loops, lines, x, fft_line(room, p->dtype, p->n * lines));
 }
 
 const FftLoops *fft_loops(Session *s, DType part) {

@@ -71,6 +71,11 @@ size_t fft_room(const FftPlan *p);
 /* Transforms x in place, which is at the start of a line; the result is in one of x and
  * the room. */
 FftLine fft_run(const FftPlan *p, const FftLoops *loops, FftLine x, void *room);
+/* The same of `lines` lines at once, number k of all of them side by side: no more than
+ * longer runs of neighbours, for plans without a longer one. The bits are those of each
+ * line by itself. */
+FftLine fft_run_beside(const FftPlan *p, const FftLoops *loops, int64_t lines,
+                       FftLine x, void *room);
 const FftLoops *fft_loops(Session *s, DType part);
 /* e^(-2 pi i k / n) for 0 <= k < n. */
 void fft_root(int64_t k, int64_t n, long double z[2]);

@@ -61,6 +61,15 @@
 #define EACH7(F) EACH4(F) F(5) F(6) F(7)
 
 /* Without factors if m = 1; over p where the transforms joined have one number. */
+/* No turn of these loops needs what another one writes, which the compiler would test,
+ * and shorter loops would stay as they are. */
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed"
+#define APART _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define APART _Pragma("GCC ivdep")
+#endif
+
 #define PASS(R, EACH)                                                                  \
     static void PASS_NAME(R)(const FftPass *f, const T *restrict xr,                   \
                              const T *restrict xi, T *restrict yr, T *restrict yi) {   \
@@ -68,6 +77,7 @@
         const int64_t m = f->m, step = f->s * m;                                       \
         if (m == 1) {                                                                  \
             const int64_t s = f->s;                                                    \
+            APART                                                                      \
             for (int64_t q = 0; q < s; q++) {                                          \
                 const int64_t from = q, to = q;                                        \
                 LOAD(0)                                                                \
@@ -76,6 +86,7 @@
             }                                                                          \
         } else if (f->s == 1) {                                                        \
             const int64_t s = 1;                                                       \
+            APART                                                                      \
             for (int64_t p = 0; p < m; p++) {                                          \
                 const int64_t from = p, to = R * p;                                    \
                 EACH(FACTOR)                                                           \
@@ -87,6 +98,7 @@
             const int64_t s = f->s;                                                    \
             for (int64_t p = 0; p < m; p++) {                                          \
                 EACH(FACTOR)                                                           \
+                APART                                                                  \
                 for (int64_t q = 0; q < s; q++) {                                      \
                     const int64_t from = q + s * p, to = q + s * R * p;                \
                     LOAD(0)                                                            \
