@@ -177,7 +177,8 @@ void transpose_by_tiles(const Transposition *t, bool stream) {
     if (direct)
         rows = ROWS, columns = t->columns;
     else if (level > 0 && side)
-        rows = BYTES / t->size, columns = ROW / t->size;
+        rows = t->size > 2 ? BYTES / t->size : TILE, columns = ROW / t->size;
+    if (columns > t->columns) columns = t->columns;
     size_t pitch = columns * t->size + LINE;
     for (size_t r = 0; r < t->rows; r += rows)
         for (size_t c = 0; c < t->columns; c += columns) {

@@ -5,7 +5,11 @@
 
 #ifdef __SSE2__
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
+
+#define UNROLLED(i, n) _Pragma("GCC unroll 16") for (size_t i = 0; i < (n); i++)
 
 #if TL_LEVEL == 2
 enum { SIDE_4 = 16, SIDE_8 = 8 };
@@ -113,46 +117,83 @@ static inline void block_8(char *d, ptrdiff_t dst_row, const char *s,
         _mm256_storeu_pd((double *)(void *)(d + i * dst_row), x[i]);
 }
 
-#elif defined(__SSE2__)
-enum { SIDE_4 = 4, SIDE_8 = 2 };
+#endif
 
-static inline __m128i load(const char *s) {
-    return _mm_loadu_si128((const __m128i *)(const void *)s);
-}
-
-static inline void store(char *d, __m128i x) {
-    _mm_storeu_si128((__m128i *)(void *)d, x);
-}
-
-static inline void block_4(char *d, ptrdiff_t dst_row, const char *s,
-                           ptrdiff_t src_column) {
-    const __m128i x = load(s), y = load(s + src_column), z = load(s + 2 * src_column),
-                  w = load(s + 3 * src_column);
-    __m128i a = _mm_unpacklo_epi32(x, y), b = _mm_unpacklo_epi32(z, w),
-            e = _mm_unpackhi_epi32(x, y), f = _mm_unpackhi_epi32(z, w);
-    store(d, _mm_unpacklo_epi64(a, b));
-    store(d + dst_row, _mm_unpackhi_epi64(a, b));
-    store(d + 2 * dst_row, _mm_unpacklo_epi64(e, f));
-    store(d + 3 * dst_row, _mm_unpackhi_epi64(e, f));
-}
-
-static inline void block_8(char *d, ptrdiff_t dst_row, const char *s,
-                           ptrdiff_t src_column) {
-    __m128i x = load(s), y = load(s + src_column);
-    store(d, _mm_unpacklo_epi64(x, y));
-    store(d + dst_row, _mm_unpackhi_epi64(x, y));
-}
-
+/* Vectors of 16 bytes: as many rounds as make 1 of their number, of zipping each with
+ * the one that is half of them after it, transpose a block. */
+#if defined(__SSE2__)
+#define HAS_ZIP 1
+typedef __m128i Zip;
+#define ZIP_LOAD(s)     _mm_loadu_si128((const __m128i *)(const void *)(s))
+#define ZIP_STORE(d, x) _mm_storeu_si128((__m128i *)(void *)(d), x)
+#define ZIP_LOW_1       _mm_unpacklo_epi8
+#define ZIP_HIGH_1      _mm_unpackhi_epi8
+#define ZIP_LOW_2       _mm_unpacklo_epi16
+#define ZIP_HIGH_2      _mm_unpackhi_epi16
+#define ZIP_LOW_4       _mm_unpacklo_epi32
+#define ZIP_HIGH_4      _mm_unpackhi_epi32
+#define ZIP_LOW_8       _mm_unpacklo_epi64
+#define ZIP_HIGH_8      _mm_unpackhi_epi64
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#define HAS_ZIP         1
+typedef uint8x16_t Zip;
+#define ZIP_LOAD(s)     vld1q_u8((const uint8_t *)(s))
+#define ZIP_STORE(d, x) vst1q_u8((uint8_t *)(d), x)
+#define ZIP_LOW_1       vzip1q_u8
+#define ZIP_HIGH_1      vzip2q_u8
+#define ZIP_LOW_2(a, b)                                                                \
+    vreinterpretq_u8_u16(vzip1q_u16((uint16x8_t)(a), (uint16x8_t)(b)))
+#define ZIP_HIGH_2(a, b)                                                               \
+    vreinterpretq_u8_u16(vzip2q_u16((uint16x8_t)(a), (uint16x8_t)(b)))
+#define ZIP_LOW_4(a, b)                                                                \
+    vreinterpretq_u8_u32(vzip1q_u32((uint32x4_t)(a), (uint32x4_t)(b)))
+#define ZIP_HIGH_4(a, b)                                                               \
+    vreinterpretq_u8_u32(vzip2q_u32((uint32x4_t)(a), (uint32x4_t)(b)))
+#define ZIP_LOW_8(a, b)                                                                \
+    vreinterpretq_u8_u64(vzip1q_u64((uint64x2_t)(a), (uint64x2_t)(b)))
+#define ZIP_HIGH_8(a, b)                                                               \
+    vreinterpretq_u8_u64(vzip2q_u64((uint64x2_t)(a), (uint64x2_t)(b)))
 #else
-enum { SIDE_4 = 0, SIDE_8 = 0 };
+#define HAS_ZIP 0
+enum { SIDE_1 = 0, SIDE_2 = 0, SIDE_4 = 0, SIDE_8 = 0 };
+#endif
+
+#if HAS_ZIP
+#define ZIP_BLOCK(SIZE)                                                                \
+    static inline void block_##SIZE(char *d, ptrdiff_t dst_row, const char *s,         \
+                                    ptrdiff_t src_column) {                            \
+        enum { N = 16 / SIZE };                                                        \
+        Zip x[N], y[N];                                                                \
+        UNROLLED (i, N)                                                                \
+            x[i] = ZIP_LOAD(s + (ptrdiff_t)i * src_column);                            \
+        for (int round = N; round > 1; round /= 2) {                                   \
+            UNROLLED (i, N / 2) {                                                      \
+                y[2 * i] = ZIP_LOW_##SIZE(x[i], x[i + N / 2]);                         \
+                y[2 * i + 1] = ZIP_HIGH_##SIZE(x[i], x[i + N / 2]);                    \
+            }                                                                          \
+            UNROLLED (i, N)                                                            \
+                x[i] = y[i];                                                           \
+        }                                                                              \
+        UNROLLED (i, N)                                                                \
+            ZIP_STORE(d + (ptrdiff_t)i * dst_row, x[i]);                               \
+    }
+enum { SIDE_1 = 16, SIDE_2 = 8 };
+ZIP_BLOCK(1)
+ZIP_BLOCK(2)
+#if TL_LEVEL == 0
+enum { SIDE_4 = 4, SIDE_8 = 2 };
+ZIP_BLOCK(4)
+ZIP_BLOCK(8)
+#endif
 #endif
 
 size_t LEVEL(transpose_side_)(size_t size) {
-    static const size_t side[] = {[4] = SIDE_4, [8] = SIDE_8};
+    static const size_t side[] = {
+        [1] = SIDE_1, [2] = SIDE_2, [4] = SIDE_4, [8] = SIDE_8};
     return size < sizeof side / sizeof *side ? side[size] : 0;
 }
 
-#ifdef __SSE2__
+#if HAS_ZIP
 enum { AHEAD_BY = 16, LINE = 64 };
 
 static inline void prefetch(const char *at, ptrdiff_t bytes, bool write) {
@@ -188,11 +229,16 @@ static inline void prefetch_columns(const Transposition *t, const char *s, size_
             }                                                                          \
         }                                                                              \
     }
+BLOCKS(1)
+BLOCKS(2)
 BLOCKS(4)
 BLOCKS(8)
 
 void LEVEL(transpose_blocks_)(const Transposition *t, Ahead ahead) {
-    (t->size == 4 ? blocks_4 : blocks_8)(t, ahead);
+    (t->size == 1   ? blocks_1
+     : t->size == 2 ? blocks_2
+     : t->size == 4 ? blocks_4
+                    : blocks_8)(t, ahead);
 }
 #else
 void LEVEL(transpose_blocks_)(const Transposition *t, Ahead ahead) {
