@@ -94,7 +94,7 @@ static void look(const Graph *g) {
     for (ApplyId id = 0; id < g->napply; id++) {
         if (!op_is(s, g->apply[id].op, OP_SCAN)) continue;
         ScanForm f = scan_form_of(g, id, session_arena(s));
-        ScanState state[4];
+        ScanState *state = NEW_N(session_arena(s), f.nout, ScanState);
         PlanOptions o = {
             .own_results = true, .nstate = scan_last_states(&f, state), .state = state};
         Plan *p = plan_new(f.fn, &o);
