@@ -520,6 +520,15 @@ static int64_t dim_of_body(const ScanRun *l, Dim d) {
     return -1;
 }
 
+/* Storage for the next values of states, which a loop of no steps doesn't have. */
+static bool own_states(ScanRun *l) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->f.nout; i++)
+        if (l->row[i].over)
+            ok = place_get(l->body, l->body->place_of[l->row[i].cell], l->row[i].bytes);
+    return ok;
+}
+
 /* Runs a step on the first row of each sequence, or on zeros, only to learn the
  * results' shapes. False: it failed, which is not reported. */
 static bool try_step(ScanRun *l) {
@@ -543,7 +552,8 @@ static bool try_step(ScanRun *l) {
             ok = set_input(l, l->f.seq[i].in + k, row, zero->data, 0);
     }
     vm_set_hooks(b, NULL);
-    ok = ok && set_others(l) && bind_leaves(b) && place_refresh_all(b) && steps_run(b);
+    ok = ok && set_others(l) && bind_leaves(b) && place_refresh_all(b) &&
+         own_states(l) && steps_run(b);
     vm_set_hooks(b, &l->m->hooks);
     place_free_retired(b);
     diag_rewind(l->s, mark);
