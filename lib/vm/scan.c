@@ -11,9 +11,8 @@
  * Requirements. (1) All rows of a state have one layout, contiguous, the initial ones
  * too, so that what was prepared for the first step holds for all. (2) A ring has room
  * for the rows that a step reads and for the one that it writes, unless that one
- * overwrites the other. (3) A result whose
- * storage the machine can't choose (a view, an input, a constant, memory supplied by a
- * kernel) is copied to its row. */
+ * overwrites the other. (3) A result whose storage the machine can't choose (a view, an
+ * input, a constant, memory supplied by a kernel) is copied to its row. */
 #include "vm/scan.h"
 
 #include <string.h>

@@ -1,12 +1,11 @@
 /* Machine code for sequences of plain float arithmetic, comparisons and choices in
  * block programs. Two or more consecutive ops of one dtype become one loop whose values
- * stay in registers, bools as masks. A whole
- * program, also of one op, whose inputs broadcast or are parts of arrays gets another
- * one, a nest: it goes
- * from row to row, each operand by its own step, and keeps an input that is one element
- * for each row in a register. The bits are those of the separate ops, because each is
- * the same IEEE operation and nothing is reordered. If the system grants no executable
- * memory, programs stay as they are.
+ * stay in registers, bools as masks. A whole program, also of one op, whose inputs
+ * broadcast or are parts of arrays gets another one, a nest: it goes from row to row,
+ * each operand by its own step, and keeps an input that is one element for each row in
+ * a register. The bits are those of the separate ops, because each is the same IEEE
+ * operation and nothing is reordered. If the system grants no executable memory,
+ * programs stay as they are.
  *
  * What is left after the whole vectors goes through the same body (body.c), as one
  * masked vector where the CPU has masks, or else element by element. Where the result
