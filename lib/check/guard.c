@@ -48,18 +48,41 @@ static void note_where(const Call *c, const Tensor *t, const Stats *q) {
     hint(c->s, HINT_UNGUARDED);
 }
 
-static bool output_fault(const Call *c, size_t i, const Stats *q, const char *what) {
+/* Has the op computed in the input's storage? */
+static bool is_overwritten(const Call *c, size_t j) {
+    for (size_t i = 0; i < c->nout; i++)
+        if (c->out[i].kind == TYPE_TENSOR && c->out[i].t.data == c->in[j]->t.data &&
+            op_view(c->g, c->id, i) != (int)j)
+            return true;
+    return false;
+}
+
+/* Says what the op was given; what it has written over is left out. */
+static void fail_with_inputs(const Call *c, size_t i, const char *what) {
+    static const Value nothing;
     Call k = *c;
     Str size = STR(c->s);
     const Tensor *t = &c->out[i].t;
+    const Value **in = mem_alloc(c->s, (c->nin + 1) * sizeof *in);
+    for (size_t j = 0; j < c->nin; j++)
+        in[j] = is_watched(c->in[j]) && is_overwritten(c, j) ? &nothing : c->in[j];
+    k.in = in;
     shape_text(c->s, t->ndim, t->shape, &size);
     call_fail(&k, E_NAN, "output %zu, %s%s, has %s", i, dtype_name(t->dtype),
               str_text(&size), what);
     for (size_t j = 0; j < c->nin; j++)
-        if (is_watched(c->in[j])) note_range(c->s, "input", j, call_in(c, j));
-    note_range(c->s, "output", i, t);
-    note_where(c, t, q);
+        if (in[j] == &nothing)
+            note(c->s, NOWHERE, "input %zu is not shown: the result went over it", j);
+        else if (is_watched(in[j]))
+            note_range(c->s, "input", j, call_in(c, j));
     str_free(&size);
+    mem_free((void *)in);
+}
+
+static bool output_fault(const Call *c, size_t i, const Stats *q, const char *what) {
+    fail_with_inputs(c, i, what);
+    note_range(c->s, "output", i, &c->out[i].t);
+    note_where(c, &c->out[i].t, q);
     return false;
 }
 

@@ -79,6 +79,16 @@ Y
     bad 5 E_NAN 'in step 1 of 3 of the loop here' 'grun g.yaml x=[1,inf,3] k=3 --mode NAN_GUARD --unguarded x,v'
 }
 
+@test "NAN_GUARD shows inputs as they were, or not at all" {
+    gload -i 'x: float64[2]' -e 'y = sqrt(x) + 1.0' -o x.tlg
+    bad 5 E_NAN 'input 0: min -2, max 5' 'grun x.tlg x=[-2,5] --mode NAN_GUARD'
+    gload -i 'x: float64[2]' -e 'y = sqrt(exp(x) - 3.0)' -o e.tlg
+    shell 'grun e.tlg x=[0,5] --mode NAN_GUARD'
+    [ "$status" = 5 ]
+    has 'input 0 is not shown: the result went over it'
+    if has 'input 0:'; then false; fi
+}
+
 @test "a loop in a function in a loop, and its gradient" {
     cat >g.yaml <<'Y'
 thunkline: 1
