@@ -109,7 +109,7 @@ END
     bad 5 E_SINGULAR 'element 1 of its diagonal is 0' 'gload -i "a: float64[2, 2]" -e "solve_triangular(a, [1.0, 2.0])" | grun a=[[1,2],[0,0]]'
     bad 5 E_NAN 'inf or nan' 'gload -i "a: float64[2, 2]" -e "svdvals(a)" | grun a=[[1,nan],[2,4]]'
     bad 3 E_SHAPE 'cholesky: its last two dims must be equal, but are 2 and 3' 'gload -i "a: float64[2, 3]" -e "cholesky(a)"'
-    bad 5 E_RUN_SHAPE 'must be equal are 2 and 3' 'gload -i "a: float64[m, n]" -e "det(a)" | grun a=[[1,2,3],[4,5,6]]'
+    bad 5 E_RUN_SHAPE 'must be equal, but are 2 and 3' 'gload -i "a: float64[m, n]" -e "det(a)" | grun a=[[1,2,3],[4,5,6]]'
     bad 3 E_SHAPE 'must be equal' 'gload -i "a: float64[2, 2]" -i "b: float64[3]" -e "solve(a, b)"'
     bad 3 E_ARG 'assume_a is' 'gload -i "a: float64[2, 2]" -e "solve(a, a, assume_a=\"symmetric\")"'
 }

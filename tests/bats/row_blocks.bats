@@ -58,7 +58,7 @@ write_loops() {
 orbits|x: 'float64[n]', y: 'float64[n]'|r = scan(lambda a, b, c: (a * a - b * b + x, 2 * a * b + y, c + (a * a + b * b < 4)), outputs_info=[zeros_like(x), zeros_like(y), zeros_like(x)], n_steps=50); c = r[2][-1]; m = max(r[0][-1] * c)|c, m
 orbits_known|x: 'float64[70001]', y: 'float64[70001]'|r = scan(lambda a, b, c: (a * a - b * b + x, 2 * a * b + y, c + (a * a + b * b < 4)), outputs_info=[zeros_like(x), zeros_like(y), zeros_like(x)], n_steps=50); c = r[2][-1]; m = max(r[0][-1] * c)|c, m
 walk|x: 'float64[n]', z: 'float64[t, n]', k: float64|y = scan(lambda u, x: x + k * tanh(u - x), sequences=[z], outputs_info=[x])[-1]|y
-walk_known|x: 'float32[140001]', z: 'float32[5, 140001]', k: float32|y = scan(lambda u, x: x + k * tanh(u - x), sequences=[z], outputs_info=[x])[-1]|y
+walk_known|x: 'float32[140001]', z: 'float32[20, 140001]', k: float32|y = scan(lambda u, x: x + k * tanh(u - x), sequences=[z], outputs_info=[x])[-1]|y
 spring|p: 'float64[n, 3]'|r = scan(lambda x, v: (x + 0.01 * v, v - 0.01 * x / (norm(x, axis=-1)[:, None] ** 3 + 1)), outputs_info=[p, zeros_like(p)], n_steps=30); y = r[0][-1]|y
 taps|x: 'float64[70001]', y: 'float64[70001]'|r = scan(lambda a, b: a * 0.5 + b * 0.25 + y, outputs_info=[{'initial': stack([x, y]), 'taps': [-2, -1]}], n_steps=30); c = r[-1]|c
 many|x: 'float32[140001]'|y = vectorize(lambda a: scan(lambda x: x * 0.9 + sin(x) * a, outputs_info=[a], n_steps=40)[-1])(x)|y
@@ -102,7 +102,7 @@ with_and_without() {
     with_and_without orbits.yaml 0 'c m' "$x" "$y"
     with_and_without orbits_known.yaml 0 'c m' "$x" "$y"
     with_and_without walk.yaml 0 y "$x" 'z=cos(arange(350005.)).reshape([5,70001])' k=0.3
-    with_and_without walk_known.yaml 0 y 'x=float32(sin(arange(140001.)**2))' 'z=float32(cos(arange(700005.))).reshape([5,140001])' k=0.3
+    with_and_without walk_known.yaml 0 y 'x=float32(sin(arange(140001.)**2))' 'z=float32(cos(arange(2800020.))).reshape([20,140001])' k=0.3
     with_and_without spring.yaml 0 y 'p=sin(arange(90003.)).reshape([30001,3])'
     with_and_without taps.yaml 0 c "$x" "$y"
     with_and_without many.yaml 0 y 'x=float32(sin(arange(140001.)**2))'
@@ -171,14 +171,14 @@ END
 0|x: 'float64[n, 8]', W: 'float64[8, 8]'|s = scan(lambda s: tanh(s @ W), outputs_info=[x], n_steps=1000); r = s[-1] * sum(s ** 2, axis=0)|r
 0|x: 'float64[n]'|s = scan(lambda s: s - mean(s), outputs_info=[x], n_steps=1000); r = s[-1] * sum(s ** 2, axis=0)|r
 0|x: 'float64[9000]'|s = scan(lambda s: s * 0.5, outputs_info=[x], n_steps=50); r = s[-1] * sum(s ** 2, axis=0)|r
-1|x: 'float64[n]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=9); r = s[-1]|r
+1|x: 'float64[n]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=19); r = s[-1]|r
 0|x: 'float64[n]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=3); r = s[-1]|r
-1|x: 'float64[90000]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=9); r = s[-1]|r
-0|x: 'float64[9000]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=9); r = s[-1]|r
-0|x: 'float64[n]'|s = scan(lambda s: s * 0.5 + max(s), outputs_info=[x], n_steps=9); r = s[-1]|r
-0|x: 'float64[n]'|s = scan(lambda s: (s * 0.5 + x, until(max(s) < 1e-3)), outputs_info=[x], n_steps=9); r = s[-1]|r
-1|x: 'float64[90000]'|s = scan(lambda s: s * 0.5 + arange(90000), outputs_info=[x], n_steps=9); r = s[-1]|r
-0|x: float64|s = scan(lambda s: s * 0.5, outputs_info=[x], n_steps=9); r = s[-1]|r
+1|x: 'float64[90000]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=19); r = s[-1]|r
+0|x: 'float64[9000]'|s = scan(lambda s: s * 0.5 + x, outputs_info=[x], n_steps=19); r = s[-1]|r
+0|x: 'float64[n]'|s = scan(lambda s: s * 0.5 + max(s), outputs_info=[x], n_steps=19); r = s[-1]|r
+0|x: 'float64[n]'|s = scan(lambda s: (s * 0.5 + x, until(max(s) < 1e-3)), outputs_info=[x], n_steps=19); r = s[-1]|r
+1|x: 'float64[90000]'|s = scan(lambda s: s * 0.5 + arange(90000), outputs_info=[x], n_steps=19); r = s[-1]|r
+0|x: float64|s = scan(lambda s: s * 0.5, outputs_info=[x], n_steps=19); r = s[-1]|r
 2|x: 'float64[n, 4]'|d = x @ x.T; s = softmax(d, axis=1) @ x; e = s @ s.T; t = softmax(e, axis=1) @ s|t
 END
 }

@@ -285,6 +285,7 @@ functions:
     let: |
       d = cos(g) * 0.5 + g
     outputs: [d]
+    until: d[0] > 1e9
   large:
     inputs: {h: 'float64[3]'}
     let: |
