@@ -40,6 +40,7 @@ enum { PIECE_SUMS = 32 };
 /* Is it worth giving this Apply, of one output, an input in pieces (OpRare.streamed)?
  * dim: that input's shape (< 0: unknown). */
 typedef bool Streams(const Graph *g, ApplyId id, int ndim, const int64_t *dim);
+enum { STREAM_INPUTS = 8 }; /* the most that such an Apply may have */
 
 /* What will happen to the elements of output 0 next: element by element, y = op(y,
  * operand), one after the other. An op with takes_after may do it as it writes them;

@@ -9,7 +9,6 @@
  * computed in between in registers of a block each: these limits keep a block of all
  * operands in the second cache. */
 enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
-enum { END_INPUTS = 8 }; /* of the op that a group ends in */
 
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {

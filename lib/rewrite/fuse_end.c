@@ -28,7 +28,7 @@ static bool others_come_before(const Fuse *f, ApplyId id, ApplyId maker) {
 static bool may_end(const Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     uint32_t k = streamed_input(f->g, id);
-    if (!op_rare(a->op)->streams || a->nin <= k || a->nin > END_INPUTS ||
+    if (!op_rare(a->op)->streams || a->nin <= k || a->nin > STREAM_INPUTS ||
         a->nout != 1 || a->serial || !f->live[a->out])
         return false;
     for (uint32_t i = 0; i < a->nin; i++)

@@ -31,7 +31,7 @@ typedef struct FuseGroup {
     uint32_t n; /* with the end */
     const ApplyId *member;
     ApplyId end;
-    Var arg[MOST_INPUTS + END_INPUTS], result[MOST_OUTPUTS];
+    Var arg[MOST_INPUTS + STREAM_INPUTS], result[MOST_OUTPUTS];
     Var shape; /* of its members, by fuse_shape_root */
     size_t narg, nres;
 } FuseGroup;

@@ -100,7 +100,7 @@ bool program_may_overwrite(const BlockProgram *b, uint32_t out, uint32_t in) {
 static bool takes_pieces(const Graph *fn, ApplyId id) {
     const Apply *a = &fn->apply[id];
     uint32_t streamed = op_rare(a->op)->streamed;
-    if (!op_rare(a->op)->streams || a->nin <= streamed || a->nin > FOLD_INPUTS)
+    if (!op_rare(a->op)->streams || a->nin <= streamed || a->nin > STREAM_INPUTS)
         return false;
     for (uint32_t k = 0; k < a->nin; k++)
         if ((var_owner(fn, apply_in(fn, id)[k]) == APPLY_NONE) == (k == streamed))

@@ -65,7 +65,6 @@ typedef struct ColumnLoop {
 } ColumnLoop;
 /* Slots are numbered inputs, outputs, registers. Values are numbered inputs, then
  * results in order. */
-enum { FOLD_INPUTS = 8 };
 typedef struct BlockProgram {
     const Graph *g; /* the graph of the ops: the plan's graph, or the fused function */
     uint32_t nop, nin, nout, nreg, nslot, nvalue, max_arg,
@@ -78,9 +77,9 @@ typedef struct BlockProgram {
     const Op *fold;   /* the op that takes an output in pieces, as a reduction does, and
                        * makes the step's last result of it; NULL: none */
     ApplyId folded_by;
-    uint32_t folded;               /* that output */
-    uint32_t fold_in[FOLD_INPUTS]; /* values: its inputs */
-    BlockOp *op;                   /* in the graph's form */
+    uint32_t folded;                 /* that output */
+    uint32_t fold_in[STREAM_INPUTS]; /* values: its inputs */
+    BlockOp *op;                     /* in the graph's form */
     BlockOp *run; /* in executable form, partly machine code; op itself without any */
     uint32_t nrun;
     Loop *past;      /* run[0], if it is the only one, with outputs written past
@@ -594,8 +593,8 @@ bool block_quick(Machine *m, const Ins *in, Prep *p, unsigned *fault);
 /* The Call of a program's fold. What it takes in pieces has no data yet. */
 typedef struct FoldCall {
     Call c;
-    const Value *in[FOLD_INPUTS];
-    Value made, own[FOLD_INPUTS]; /* in[] point to these, or into the frame */
+    const Value *in[STREAM_INPUTS];
+    Value made, own[STREAM_INPUTS]; /* in[] point to these, or into the frame */
 } FoldCall;
 /* Sets host.first, which the caller sets back to 0. */
 void block_fold_call(Machine *m, uint32_t step, const Prep *p, FoldCall *f);
