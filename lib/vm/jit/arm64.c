@@ -55,6 +55,7 @@ typedef enum How {
     RECIPROCAL,
     PAIR_BITS,
     NOT_BITS,
+    SAME,
     ONE_WHERE,
     WHERE
 } How;
@@ -91,7 +92,48 @@ static const struct {
     [ASM_NOT] = {NOT_BITS, 0},
     [ASM_ONE_WHERE] = {ONE_WHERE, A64_AND},
     [ASM_WHERE] = {WHERE, A64_BSL},
+    [ASM_AND] = {PAIR_BITS, A64_AND},
+    [ASM_OR] = {PAIR_BITS, A64_ORR},
+    [ASM_XOR] = {PAIR_BITS, A64_EOR},
+    [ASM_INVERT] = {NOT_BITS, 0},
+    [ASM_SAME] = {SAME, A64_ORR},
 };
+
+/* Of integers, where that is another instruction; for unsigned ones, 0: there is none.
+ * Shifts read no more than a byte of a number. */
+static const struct {
+    How how;
+    uint32_t code[2];
+    bool four; /* of four bytes only */
+} integer[ASM_WHERE + 1] = {
+    [ASM_ADD] = {PAIR, {A64_ADD, A64_ADD}, false},
+    [ASM_SUBTRACT] = {PAIR, {A64_SUB, A64_SUB}, false},
+    [ASM_MULTIPLY] = {PAIR, {A64_MUL, A64_MUL}, true},
+    [ASM_SQUARE] = {SQUARE, {A64_MUL, A64_MUL}, true},
+    [ASM_MAXIMUM] = {PAIR, {A64_SMAX, A64_UMAX}, true},
+    [ASM_MINIMUM] = {PAIR, {A64_SMIN, A64_UMIN}, true},
+    [ASM_NEGATIVE] = {UNARY, {A64_NEG, A64_NEG}, false},
+    [ASM_ABS] = {UNARY, {A64_ABS, 0}, false},
+    [ASM_EQUAL] = {PAIR, {A64_CMEQ, A64_CMEQ}, false},
+    [ASM_NOT_EQUAL] = {UNEQUAL, {A64_CMEQ, A64_CMEQ}, false},
+    [ASM_LESS] = {TURNED, {A64_CMGT, A64_CMHI}, false},
+    [ASM_LESS_EQUAL] = {TURNED, {A64_CMGE, A64_CMHS}, false},
+    [ASM_GREATER] = {PAIR, {A64_CMGT, A64_CMHI}, false},
+    [ASM_GREATER_EQUAL] = {PAIR, {A64_CMGE, A64_CMHS}, false},
+    [ASM_TO_FLOAT] = {UNARY, {A64_SCVTF, A64_UCVTF}, false},
+};
+
+static uint32_t integer_code(const Asm *a, AsmOp op) { /* 0: as of floats */
+    return a->kind != ASM_FLOAT ? integer[op].code[a->kind == ASM_UNSIGNED] : 0;
+}
+
+bool asm_has(const Asm *a, AsmOp op) {
+    bool bits = op >= ASM_BOTH || (op >= ASM_AND && op <= ASM_INVERT) || op == ASM_SAME;
+    if (a->kind == ASM_FLOAT) return op < ASM_AND || op > ASM_SAME;
+    if (a->eight && integer[op].four)
+        return op == ASM_MAXIMUM || op == ASM_MINIMUM; /* in two instructions */
+    return bits || integer_code(a, op) != 0;
+}
 
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
     bool one = op == ASM_RECIPROCAL || op == ASM_ONE_WHERE;
@@ -99,12 +141,13 @@ bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
     return one;
 }
 
-bool asm_takes_spare(AsmOp op) {
+bool asm_takes_spare(const Asm *a, AsmOp op) {
+    (void)a;
     return instruction[op].how == EXTREME || instruction[op].how == WHERE;
 }
 
 static void emit_pair(Asm *a, uint32_t op, int to, int x, int y) {
-    emit(a, a64_pair((A64Pair)op, a->f64, to, x, y));
+    emit(a, a64_pair((A64Pair)op, a->eight, to, x, y));
 }
 
 /* x where it is not beyond y, or a nan, else y. fmax and fmin know no order of equals:
@@ -117,16 +160,27 @@ static void emit_extreme(Asm *a, bool largest, int to, int x, int y) {
     emit(a, a64_bits(A64_BSL, to, x, y));
 }
 
-static void emit_unequal(Asm *a, int to, int x, int y) {
-    emit_pair(a, A64_FCMEQ, to, x, y);
+static void emit_extreme_integer(Asm *a, bool largest, int to, int x, int y) {
+    uint32_t above = a->kind == ASM_UNSIGNED ? A64_CMHI : A64_CMGT;
+    emit_pair(a, above, to, largest ? x : y, largest ? y : x);
+    emit(a, a64_bits(A64_BSL, to, x, y));
+}
+
+static void emit_unequal(Asm *a, uint32_t equal, int to, int x, int y) {
+    emit_pair(a, equal, to, x, y);
     emit(a, a64_not(to, to));
 }
 
 void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
-    uint32_t code = instruction[op].code;
+    uint32_t whole = integer_code(a, op), code = whole ? whole : instruction[op].code;
+    How how = whole ? integer[op].how : instruction[op].how;
     int x = hardware(in[0]), y = hardware(in[1]), z = hardware(in[2]);
     to = hardware(to), k = hardware(k);
-    switch (instruction[op].how) {
+    if (whole && a->eight && integer[op].four) {
+        emit_extreme_integer(a, op == ASM_MAXIMUM, to, x, y);
+        return;
+    }
+    switch (how) {
     case PAIR:
         emit_pair(a, code, to, x, y);
         break;
@@ -137,7 +191,7 @@ void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
         emit_pair(a, code, to, x, x);
         break;
     case UNARY:
-        emit(a, a64_unary((A64Unary)code, a->f64, to, x));
+        emit(a, a64_unary((A64Unary)code, a->eight, to, x));
         break;
     case RECIPROCAL:
         emit_pair(a, code, to, k, x);
@@ -146,10 +200,10 @@ void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
         emit_pair(a, code, to, y, x);
         break;
     case UNEQUAL:
-        emit_unequal(a, to, x, y);
+        emit_unequal(a, code, to, x, y);
         break;
     case SELF_UNEQUAL:
-        emit_unequal(a, to, x, x);
+        emit_unequal(a, code, to, x, x);
         break;
     case FINITE: /* x - x is a number */
         emit_pair(a, code, to, x, x);
@@ -160,6 +214,9 @@ void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
         break;
     case NOT_BITS:
         emit(a, a64_not(to, x));
+        break;
+    case SAME:
+        emit(a, a64_bits((A64Bits)code, to, x, x));
         break;
     case ONE_WHERE:
         emit(a, a64_bits((A64Bits)code, to, x, k));
@@ -174,7 +231,7 @@ void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
 /* ---- memory ---- */
 
 static A64Size step_size(const Asm *a) {
-    return a->width != WIDTH_ONE ? A64_Q : a->f64 ? A64_D : A64_S;
+    return a->width != WIDTH_ONE ? A64_Q : a->eight ? A64_D : A64_S;
 }
 
 void asm_load(Asm *a, int to, int operand) {
@@ -188,11 +245,11 @@ void asm_store(Asm *a, int from, int operand, bool past) {
 
 void asm_spread(Asm *a, int to, size_t at) {
     emit(a, a64_address(ADDRESS, (int64_t)at - (int64_t)a->code.n));
-    emit(a, a64_load_all(a->f64, hardware(to), ADDRESS));
+    emit(a, a64_load_all(a->eight, hardware(to), ADDRESS));
 }
 
 void asm_spread_element(Asm *a, int to, int operand) {
-    emit(a, a64_load_all(a->f64, hardware(to), POINTER + operand));
+    emit(a, a64_load_all(a->eight, hardware(to), POINTER + operand));
 }
 
 /* ---- sums ---- */
@@ -207,9 +264,9 @@ void asm_store_sum(Asm *a, int from, int i) {
 
 void asm_store_total(Asm *a, int from, int operand) {
     Asm before = *a;
-    a->f64 = true;
+    a->eight = true;
     asm_store(a, from, operand, false);
-    a->f64 = before.f64;
+    a->eight = before.eight;
 }
 
 void asm_copy_sum(Asm *a, int to, int x) {
@@ -254,7 +311,7 @@ void asm_begin_sums(Asm *a, uint32_t nin) {
 
 void asm_start(Asm *a) {
     emit(a, a64_zero(OFFSET));
-    emit(a, a64_shift_left(COUNT, COUNT, a->f64 ? 3 : 2));
+    emit(a, a64_shift_left(COUNT, COUNT, a->eight ? 3 : 2));
 }
 
 void asm_start_vectors(Asm *a) {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- vectors of 128 bits: 4 float32 or 2 float64 ---- */
+/* ---- vectors of 128 bits: of 4 or 2 elements ---- */
 
 /* With a bit for the size of elements. */
 enum { A64_F64 = 1 << 22 };
@@ -18,7 +18,19 @@ typedef enum A64Pair {
     A64_FDIV = 0x6E20FC00,
     A64_FCMEQ = 0x4E20E400, /* all bits of an element, or none */
     A64_FCMGE = 0x6E20E400,
-    A64_FCMGT = 0x6EA0E400
+    A64_FCMGT = 0x6EA0E400,
+    A64_ADD = 0x4EA08400, /* of integers */
+    A64_SUB = 0x6EA08400,
+    A64_MUL = 0x4EA09C00, /* these five: of four bytes only */
+    A64_SMAX = 0x4EA06400,
+    A64_SMIN = 0x4EA06C00,
+    A64_UMAX = 0x6EA06400,
+    A64_UMIN = 0x6EA06C00,
+    A64_CMEQ = 0x6EA08C00,
+    A64_CMGE = 0x4EA03C00,
+    A64_CMGT = 0x4EA03400,
+    A64_CMHS = 0x6EA03C00, /* as the two before, of unsigned numbers */
+    A64_CMHI = 0x6EA03400
 } A64Pair;
 typedef enum A64Unary {
     A64_FSQRT = 0x6EA1F800,
@@ -27,7 +39,11 @@ typedef enum A64Unary {
     A64_FRINTN = 0x4E218800, /* to nearest, halves to even */
     A64_FRINTM = 0x4E219800, /* down */
     A64_FRINTP = 0x4EA18800, /* up */
-    A64_FRINTZ = 0x4EA19800  /* to 0 */
+    A64_FRINTZ = 0x4EA19800, /* to 0 */
+    A64_NEG = 0x6EA0B800,    /* of integers */
+    A64_ABS = 0x4EA0B800,
+    A64_SCVTF = 0x4E21D800, /* to floats */
+    A64_UCVTF = 0x6E21D800
 } A64Unary;
 /* Of bits, whatever they mean. */
 typedef enum A64Bits {

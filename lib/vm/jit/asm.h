@@ -24,6 +24,9 @@ enum { ASM_SPARE = ASM_VECTORS - 1 }; /* for ops of several instructions */
 /* What one step of a loop covers: an element, or a vector of so many bits. */
 typedef enum Width { WIDTH_ONE, WIDTH_128, WIDTH_256, WIDTH_512 } Width;
 
+/* What the bits of an element mean to an op. */
+typedef enum AsmKind { ASM_FLOAT, ASM_SIGNED, ASM_UNSIGNED } AsmKind;
+
 typedef struct Asm {
     Session *s;
     Vec(uint8_t) code;
@@ -31,7 +34,8 @@ typedef struct Asm {
     Width width;  /* of the steps that follow */
     bool
         masked; /* these load and store what is left after the whole vectors, at once */
-    bool f64;
+    bool eight; /* an element has so many bytes, or else four */
+    AsmKind kind; /* of the elements of the op that follows */
 } Asm;
 
 typedef enum AsmOp {
@@ -50,6 +54,15 @@ typedef enum AsmOp {
     ASM_FLOOR,
     ASM_CEIL,
     ASM_TRUNC,
+    /* these take integers */
+    ASM_AND,
+    ASM_OR,
+    ASM_XOR,
+    ASM_INVERT,
+    ASM_SHIFT_LEFT, /* by no negative number; by too large a one, all bits go */
+    ASM_SHIFT_RIGHT,
+    ASM_TO_FLOAT, /* of the same size */
+    ASM_SAME,     /* the bits */
     /* these make masks: all bits of an element are set, or none */
     ASM_EQUAL,
     ASM_NOT_EQUAL,
@@ -81,22 +94,25 @@ static inline int width_bytes(Width width) { /* of a vector */
 }
 
 static inline int asm_bytes(const Asm *a) { /* of a step */
-    return a->width != WIDTH_ONE ? width_bytes(a->width) : a->f64 ? 8 : 4;
+    return a->width != WIDTH_ONE ? width_bytes(a->width) : a->eight ? 8 : 4;
 }
 
 static inline uint64_t asm_one(const Asm *a) { /* the bits of 1 */
-    return a->f64 ? UINT64_C(0x3FF) << 52 : UINT64_C(0x7F) << 23;
+    if (a->kind != ASM_FLOAT) return 1;
+    return a->eight ? UINT64_C(0x3FF) << 52 : UINT64_C(0x7F) << 23;
 }
 
 /* WIDTH_ONE: no machine code is made for this level of CPU. */
 Width asm_widest(int cpu_level);
 bool asm_masks(const Asm *a); /* can steps be masked? */
 
+/* Has this CPU the op for elements of this size and kind? */
+bool asm_has(const Asm *a, AsmOp op);
 /* Does an op need a number, or a bit mask, in every element of a vector? */
 bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
 /* Does it overwrite ASM_SPARE, and must its result be another vector than its inputs?
  */
-bool asm_takes_spare(AsmOp op);
+bool asm_takes_spare(const Asm *a, AsmOp op);
 /* to = op of these vectors; k: the one with that constant. */
 void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k);
 

@@ -16,7 +16,7 @@ static int constant_register(Coder *c, uint64_t bits) {
         if (c->constant[i].bits == bits) return c->constant[i].reg;
     if (c->nconstant == CONSTANTS) return -1;
     int r = c->nconstant;
-    size_t size = c->a.f64 ? 8 : 4;
+    size_t size = c->a.eight ? 8 : 4;
     c->constant[c->nconstant].bits = bits;
     c->constant[c->nconstant].reg = r;
     c->constant[c->nconstant++].at = c->a.code.n;
@@ -28,10 +28,8 @@ static int constant_register(Coder *c, uint64_t bits) {
 
 /* Keeps the function's scalar constants in registers, as long as there are enough. */
 static void load_fused_constant(Coder *c, uint32_t value) {
-    const Tensor *t = value < c->b->nin && value >= c->b->nplain
-                          ? var_const(c->b->g, c->b->var[value])
-                          : NULL;
-    if (!t || tensor_size(t) != 1 || c->reg[value] >= 0) return;
+    const Tensor *t = jit_constant(c->b, value);
+    if (!t || c->reg[value] >= 0) return;
     uint64_t bits = 0;
     memcpy(&bits, t->data, dtype_size(t->dtype));
     c->reg[value] = (int8_t)constant_register(c, bits);
@@ -52,15 +50,16 @@ bool jit_take_constants(Coder *c, const Run *r) {
     c->nconstant = 0;
     c->fixed = 0;
     forget_registers(c, r);
-    for (uint32_t k = r->from; k < r->to; k++)
+    for (uint32_t k = r->from; k < r->to; k++) {
+        jit_set_kind(c, k);
+        if (asm_takes_spare(&c->a, c->coded[k]->op)) c->fixed |= 1U << ASM_SPARE;
         if (asm_constant(&c->a, c->coded[k]->op, &bits) &&
             constant_register(c, bits) < 0)
             return false;
-    for (uint32_t k = r->from; k < r->to; k++) {
-        if (asm_takes_spare(c->coded[k]->op)) c->fixed |= 1U << ASM_SPARE;
+    }
+    for (uint32_t k = r->from; k < r->to; k++)
         for (uint32_t i = 0; i < c->b->op[k].nin; i++)
             load_fused_constant(c, c->b->value[c->b->op[k].arg + i]);
-    }
     return true;
 }
 
@@ -153,7 +152,7 @@ static int at_hand(Coder *c, const Run *r, uint32_t value) {
 
 /* A register for the result of op k. */
 static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) {
-    bool apart = asm_takes_spare(c->coded[k]->op);
+    bool apart = asm_takes_spare(&c->a, c->coded[k]->op);
     int to = apart ? take_register(c) : -1;
     for (uint32_t i = 0; i < nin; i++)
         free_register(c, in[i], k);
@@ -168,6 +167,7 @@ bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
         uint32_t nin = b->op[k].nin;
         const uint32_t *value = b->value + b->op[k].arg, result = value[nin];
         int in[ASM_INPUTS] = {0};
+        jit_set_kind(c, k);
         for (uint32_t i = 0; i < nin; i++)
             if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);

@@ -1,11 +1,11 @@
-/* Machine code for sequences of plain float arithmetic, comparisons and choices in
- * block programs. Two or more consecutive ops of one dtype become one loop whose values
- * stay in registers, bools as masks. A whole program, also of one op, whose inputs
- * broadcast or are parts of arrays gets another one, a nest: it goes from row to row,
- * each operand by its own step, and keeps an input that is one element for each row in
- * a register. The bits are those of the separate ops, because each is the same IEEE
- * operation and nothing is reordered. If the system grants no executable memory,
- * programs stay as they are.
+/* Machine code for sequences of plain arithmetic, comparisons and choices of floats and
+ * integers of 32 or 64 bits in block programs. Two or more consecutive ops of elements
+ * of one size become one loop whose values stay in registers, bools as masks. A whole
+ * program, also of one op, whose inputs broadcast or are parts of arrays gets another
+ * one, a nest: it goes from row to row, each operand by its own step, and keeps an
+ * input that is one element for each row in a register. The bits are those of the
+ * separate ops, because each is the same operation and nothing is reordered. If the
+ * system grants no executable memory, programs stay as they are.
  *
  * What is left after the whole vectors goes through the same body (body.c), as one
  * masked vector where the CPU has masks, or else element by element. Where the result
@@ -47,6 +47,12 @@ static const Coded coded[] = {
     {"greater_equal", ASM_GREATER_EQUAL},
     {"isnan", ASM_ISNAN},
     {"isfinite", ASM_ISFINITE},
+    {"bitwise_and", ASM_AND},
+    {"bitwise_or", ASM_OR},
+    {"bitwise_xor", ASM_XOR},
+    {"invert", ASM_INVERT},
+    {"left_shift", ASM_SHIFT_LEFT},
+    {"right_shift", ASM_SHIFT_RIGHT},
     {"bitwise_and", ASM_BOTH},
     {"logical_and", ASM_BOTH},
     {"bitwise_or", ASM_EITHER},
@@ -56,30 +62,68 @@ static const Coded coded[] = {
     {"invert", ASM_NOT},
     {"logical_not", ASM_NOT},
     {"cast", ASM_ONE_WHERE},
+    {"cast", ASM_TO_FLOAT},
+    {"cast", ASM_SAME},
     {"where", ASM_WHERE},
 };
 
 /* ---- ops that can be compiled ---- */
 
-/* Masks for bools, vectors of one dtype for the rest. */
+static bool is_coded_dtype(DType d) {
+    size_t size = dtype_size(d);
+    return dtype_is_float(d) || dtype_is_integer(d) ? size == 4 || size == 8
+                                                    : d == DT_BOOL;
+}
+
+void jit_set_kind(Coder *c, uint32_t k) {
+    const BlockOp *op = &c->b->op[k];
+    DType d = DT_BOOL; /* of the first numbers, inputs first */
+    for (uint32_t i = 0; d == DT_BOOL && i <= op->nin; i++)
+        d = jit_type(c->b, c->b->value[op->arg + i])->dtype;
+    c->a.kind = dtype_kind(d) == K_INT    ? ASM_SIGNED
+                : dtype_kind(d) == K_UINT ? ASM_UNSIGNED
+                                          : ASM_FLOAT;
+}
+
+/* Does the op take `is` and make `d`, of one size, though they differ? */
+static bool converts(AsmOp as, DType is, DType d) {
+    if (dtype_size(is) != dtype_size(d) || !dtype_is_integer(is)) return false;
+    return as == ASM_TO_FLOAT ? dtype_is_float(d)
+                              : as == ASM_SAME && dtype_is_integer(d);
+}
+
+/* Masks for bools; vectors of one dtype for the rest. */
 static bool takes_dtypes(const BlockProgram *b, uint32_t k, AsmOp as) {
     const BlockOp *op = &b->op[k];
     DType d = jit_op_dtype(b, k);
-    if (d != DT_FLOAT32 && d != DT_FLOAT64 && d != DT_BOOL) return false;
     for (uint32_t i = 0; i <= op->nin; i++) {
         bool mask = i < op->nin ? asm_reads_mask(as, i) : asm_makes_mask(as);
         DType is = jit_type(b, b->value[op->arg + i])->dtype;
-        if (is != (mask ? DT_BOOL : d) || (!mask && is == DT_BOOL)) return false;
+        if (mask != (is == DT_BOOL)) return false;
+        if (!mask && is != d && !converts(as, is, d)) return false;
     }
-    return true;
+    return is_coded_dtype(d);
 }
 
-static const Coded *coded_op(const BlockProgram *b, uint32_t k) {
-    const BlockOp *op = &b->op[k];
+/* A shift by a negative number is an error, which code wouldn't tell. */
+static bool shifts_blindly(const Coder *c, uint32_t k, AsmOp as) {
+    if (as != ASM_SHIFT_LEFT && as != ASM_SHIFT_RIGHT) return false;
+    const Tensor *by = jit_constant(c->b, c->b->value[c->b->op[k].arg + 1]);
+    return c->a.kind == ASM_SIGNED && (!by || tensor_i64(by, 0) < 0);
+}
+
+static bool is_coded(Coder *c, uint32_t k, AsmOp as) {
+    jit_set_kind(c, k);
+    c->a.eight = jit_op_size(c->b, k) == 8;
+    return takes_dtypes(c->b, k, as) && asm_has(&c->a, as) && !shifts_blindly(c, k, as);
+}
+
+static const Coded *coded_op(Coder *c, uint32_t k) {
+    const BlockOp *op = &c->b->op[k];
     if (!op->loop || op->nout != 1 || op->nin > ASM_INPUTS) return NULL;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++)
-        if (strcmp(coded[i].name, op->op->name) == 0)
-            return takes_dtypes(b, k, coded[i].op) ? &coded[i] : NULL;
+        if (strcmp(coded[i].name, op->op->name) == 0 && is_coded(c, k, coded[i].op))
+            return &coded[i];
     return NULL;
 }
 
@@ -118,7 +162,7 @@ static void program_open(Coder *c, BlockProgram *b) {
     memset(c->last, 0xFF, b->nvalue * sizeof *c->last);
     memset(c->reg, -1, b->nvalue);
     for (uint32_t k = 0; k < b->nop; k++) {
-        c->coded[k] = coded_op(b, k);
+        c->coded[k] = coded_op(c, k);
         for (uint32_t i = 0; i < b->op[k].nin; i++)
             c->last[b->value[b->op[k].arg + i]] = k;
     }
@@ -263,7 +307,7 @@ static bool code_nest(Coder *c, Run *r) {
     r->nest = NO_LOOP;
     if (r->from > 0 || r->to < b->nop || !goes_by_rows(b, c->parts)) return false;
     size_t begin = c->a.code.n;
-    c->a.f64 = jit_op_dtype(b, 0) == DT_FLOAT64;
+    c->a.eight = jit_op_size(b, 0) == 8;
     if (jit_take_constants(c, r) && jit_take_operands(c, r) && takes_nest(r) &&
         take_singles(c, r)) {
         r->nest = c->a.code.n;
@@ -286,7 +330,7 @@ static bool code_past(Coder *c, Run *r) {
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .nest = NO_LOOP};
     size_t begin = c->a.code.n;
-    c->a.f64 = jit_op_dtype(c->b, from) == DT_FLOAT64;
+    c->a.eight = jit_op_size(c->b, from) == 8;
     bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) &&
               emit_loop(c, &r, false, &r.loop) && code_past(c, &r);
     if (!ok) return c->a.code.n = begin, false;

@@ -68,15 +68,29 @@ static inline DType jit_op_dtype(const BlockProgram *b, uint32_t k) {
     return d;
 }
 
+/* The bytes of their elements. */
+static inline size_t jit_op_size(const BlockProgram *b, uint32_t k) {
+    return dtype_size(jit_op_dtype(b, k));
+}
+
 /* Can op k be in a run that begins with op `from`? */
 static inline bool jit_fits(const BlockProgram *b, uint32_t from, uint32_t k) {
-    DType d = jit_op_dtype(b, k);
-    return d == DT_BOOL || d == jit_op_dtype(b, from);
+    return jit_op_dtype(b, k) == DT_BOOL || jit_op_size(b, k) == jit_op_size(b, from);
+}
+
+/* A constant of a single element that the function holds, or NULL. */
+static inline const Tensor *jit_constant(const BlockProgram *b, uint32_t value) {
+    const Tensor *t =
+        value < b->nin && value >= b->nplain ? var_const(b->g, b->var[value]) : NULL;
+    return t && tensor_size(t) == 1 ? t : NULL;
 }
 
 static inline bool jit_is_output(const BlockProgram *b, uint32_t slot) {
     return slot >= b->nin && slot < b->nin + b->nout;
 }
+
+/* Before a question about op k, or its code. */
+void jit_set_kind(Coder *c, uint32_t k);
 
 /* ---- body.c, in this order ---- */
 /* Registers for the constants of a run; false: its ops need too many. */

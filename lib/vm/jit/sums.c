@@ -17,6 +17,7 @@ _Static_assert(1 << TURN == PIECE_SUMS, "a turn");
 
 bool jit_is_summed(const BlockProgram *b) {
     if (!b->fold || b->nplaced > 0 || b->nout != 1) return false;
+    if (!dtype_is_float(jit_result_type(b)->dtype)) return false;
     return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
 }
 
@@ -26,10 +27,10 @@ bool jit_is_summed(const BlockProgram *b) {
  * vectors become one of float64 each; a narrower step is such a half. */
 static void emit_sum(Coder *c, int result, int *at) {
     Asm *a = &c->a;
-    int more = c->sum - 1, parts = a->f64 || a->width < a->widest ? 1 : 2;
+    int more = c->sum - 1, parts = a->eight || a->width < a->widest ? 1 : 2;
     for (int half = 0; half < parts; half++, ++*at) {
-        if (!a->f64) asm_widen(a, more, result, half);
-        asm_add_sum(a, c->sum + *at, a->f64 ? result : more);
+        if (!a->eight) asm_widen(a, more, result, half);
+        asm_add_sum(a, c->sum + *at, a->eight ? result : more);
     }
 }
 
@@ -38,7 +39,7 @@ static void emit_sum(Coder *c, int result, int *at) {
 static void take_sum_registers(Coder *c) {
     c->nsum = PIECE_SUMS * 8 / width_bytes(c->a.widest);
     c->sum = ASM_SPARE - c->nsum;
-    for (int i = c->a.f64 ? 0 : -1; i < c->nsum; i++)
+    for (int i = c->a.eight ? 0 : -1; i < c->nsum; i++)
         c->fixed |= 1U << (c->sum + i);
 }
 
@@ -62,7 +63,7 @@ static bool emit_sum_rest(Coder *c, const Run *r) {
 /* Of float32, at most 256 bits at a time, which become 512. Where there are no longer
  * vectors and few ops, half of them: that costs less than to take halves apart. */
 static Width sum_width(const Asm *a, const Run *r) {
-    if (a->f64 || a->widest < WIDTH_256) return a->widest;
+    if (a->eight || a->widest < WIDTH_256) return a->widest;
     return a->widest == WIDTH_256 && r->to - r->from <= SUM_HALVES ? WIDTH_128
                                                                    : WIDTH_256;
 }
@@ -104,7 +105,7 @@ static void code_sum(Coder *c, uint32_t from) {
              .adds = true};
     size_t begin = c->a.code.n;
     if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX) return;
-    c->a.f64 = jit_op_dtype(b, from) == DT_FLOAT64;
+    c->a.eight = jit_op_size(b, from) == 8;
     bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) && r.out.n == 1;
     if (ok) take_sum_registers(c);
     if (ok && emit_sum_loop(c, &r, &r.loop))
@@ -121,7 +122,7 @@ static void code_sum(Coder *c, uint32_t from) {
 static void emit_column(Coder *c, int result, int row, bool tree) {
     Asm *a = &c->a;
     int level = tree ? 0 : LEVELS;
-    if (!a->f64) asm_widen(a, c->sum - 1, result, 0), result = c->sum - 1;
+    if (!a->eight) asm_widen(a, c->sum - 1, result, 0), result = c->sum - 1;
     for (; level < LEVELS && row >> level & 1; level++) {
         asm_add_sum(a, c->sum + level, result);
         result = c->sum + level;
@@ -142,12 +143,12 @@ uint32_t jit_column_word(const Run *r, ColumnWord what) {
 
 static bool takes_columns(const Asm *a, const Run *r) {
     return jit_column_word(r, COLUMN_ROWS) < ASM_WORDS && r->in.n + 2 <= ASM_POINTERS &&
-           (a->f64 || a->widest > WIDTH_128);
+           (a->eight || a->widest > WIDTH_128);
 }
 
 static void take_column_registers(Coder *c) {
     c->sum = ASM_SPARE - LEVELS - 1;
-    for (int i = c->a.f64 ? 0 : -1; i <= LEVELS; i++)
+    for (int i = c->a.eight ? 0 : -1; i <= LEVELS; i++)
         c->fixed |= 1U << (c->sum + i);
 }
 
@@ -174,8 +175,8 @@ static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
     size_t skip = asm_unless_before(a, end), top = a->code.n;
     Width vectors = a->width;
     int sum = c->sum + LEVELS, out = (int)r->in.n;
-    asm_spread(a, a->f64 ? sum : c->sum - 1, nothing);
-    if (!a->f64) asm_widen(a, sum, c->sum - 1, 0);
+    asm_spread(a, a->eight ? sum : c->sum - 1, nothing);
+    if (!a->eight) asm_widen(a, sum, c->sum - 1, 0);
     a->width = width;
     if ((trees && !emit_rows(c, r, COLUMN_TREE, COLUMN_TREES)) ||
         !emit_rows(c, r, 1, COLUMN_ROWS))
@@ -183,7 +184,7 @@ static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
     for (uint32_t i = 0; i < r->in.n; i++)
         asm_move(a, (int)i, jit_column_word(r, COLUMN_BACK) + i);
     asm_store_total(a, sum, out);
-    if (!a->f64) asm_move_on(a, out, asm_bytes(a));
+    if (!a->eight) asm_move_on(a, out, asm_bytes(a));
     asm_step(a);
     asm_if_before(a, end, top);
     asm_here(a, skip);
@@ -194,11 +195,11 @@ static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
 /* Of float32, as many elements a step as a vector of float64 has. */
 static bool emit_column_loop(Coder *c, const Run *r, bool trees, size_t *at) {
     Asm *a = &c->a;
-    uint64_t minus = UINT64_C(1) << (a->f64 ? 63 : 31);
-    size_t nothing = a->code.n, size = a->f64 ? 8 : 4;
+    uint64_t minus = UINT64_C(1) << (a->eight ? 63 : 31);
+    size_t nothing = a->code.n, size = a->eight ? 8 : 4;
     for (size_t k = 0; k < size; k++)
         vec_push(a->s, &a->code, (uint8_t)(minus >> 8 * k));
-    a->width = a->f64 ? a->widest : a->widest - 1;
+    a->width = a->eight ? a->widest : a->widest - 1;
     *at = a->code.n;
     asm_begin(a, r->in.n, 1, 1);
     jit_spread_constants(c);
@@ -251,7 +252,7 @@ static void code_columns(Coder *c, bool turned) {
         return;
     for (uint32_t k = 0; k < b->nop; k++)
         if (!c->coded[k] || !jit_fits(b, 0, k)) return;
-    c->a.f64 = jit_op_dtype(b, 0) == DT_FLOAT64;
+    c->a.eight = jit_op_size(b, 0) == 8;
     bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) && r.out.n == 1 &&
               takes_columns(&c->a, &r);
     if (ok) take_column_registers(c);

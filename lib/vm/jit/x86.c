@@ -1,21 +1,17 @@
-/* Machine code of x86-64 with AVX2 or AVX-512: the few instructions that vector
- * arithmetic needs, in the VEX and EVEX encodings (Intel's manual, volume 2, sections
- * 2.3 and 2.7). Vectors have the hardware's numbers. rax counts bytes, rsi is the end
- * of the whole vectors, rdi of the elements, pointer_of[] has the operands, and rdx is
- * where sums come from and go to, or else the array of outputs. */
+/* Machine code of x86-64 with AVX2 or AVX-512, but for the ops (x86_ops.c): loads,
+ * stores, sums, and the frame of a loop. rax counts bytes, rsi is the end of the whole
+ * vectors, rdi of the elements, pointer_of[] has the operands, and rdx is where sums
+ * come from and go to, or else the array of outputs. */
 #include "vm/jit/asm.h"
 
 #ifdef __x86_64__
+#include "vm/jit/x86.h"
 
 enum { RAX = 0, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R15 = 15 };
 static const uint8_t pointer_of[ASM_POINTERS] = {
     RCX, R8, R8 + 1, R8 + 2, R8 + 3, RBX, RBP, R8 + 4, R8 + 5, R8 + 6, R15};
 enum { POINTERS_FREE = 5 }; /* the rest belong to the caller */
 static const uint8_t end_of[] = {[END_VECTORS] = RSI, [END_ELEMENTS] = RDI};
-
-enum { PP_NONE, PP_66, PP_F3, PP_F2 };
-enum { MAP_0F = 1, MAP_0F38, MAP_0F3A };
-enum { NO_REG = 0 }; /* vvvv of forms with one operand less */
 
 Width asm_widest(int cpu_level) {
     return cpu_level < 1 ? WIDTH_ONE : cpu_level > 1 ? WIDTH_512 : WIDTH_256;
@@ -25,27 +21,12 @@ bool asm_masks(const Asm *a) {
     return a->widest == WIDTH_512;
 }
 
-static void emit_byte(Asm *a, unsigned b) {
-    vec_push(a->s, &a->code, (uint8_t)b);
-}
-
 static void emit_word32(Asm *a, size_t value) {
     for (int k = 0; k < 4; k++)
-        emit_byte(a, (unsigned)(value >> 8 * k) & 0xFF);
+        x86_byte(a, (unsigned)(value >> 8 * k) & 0xFF);
 }
 
 /* ---- vectors ---- */
-
-typedef struct Form {
-    int pp, map, opcode;
-    bool w;
-    int mask;    /* EVEX: write under it */
-    bool zeroes; /* with a mask: elements that it leaves out become 0 */
-} Form;
-
-static Form form(int pp, int map, int opcode, bool w) {
-    return (Form){.pp = pp, .map = map, .opcode = opcode, .w = w};
-}
 
 /* Prefix and opcode; x is the second operand of three, high: bit 3 of the last one. */
 static void emit_prefix(Asm *a, Form f, Width width, int reg, int x, int last) {
@@ -69,285 +50,79 @@ static void emit_prefix(Asm *a, Form f, Width width, int reg, int x, int last) {
     a->code.n = (size_t)(p - a->code.p);
 }
 
-static void emit_registers(Asm *a, Form f, int reg, int x, int y) {
+void x86_registers(Asm *a, Form f, int reg, int x, int y) {
     emit_prefix(a, f, a->width, reg, x, y);
-    emit_byte(a, 0xC0U | (unsigned)(reg & 7) << 3 | (unsigned)(y & 7));
+    x86_byte(a, 0xC0U | (unsigned)(reg & 7) << 3 | (unsigned)(y & 7));
 }
 
 /* [base + index + 0]: a displacement, as base may be rbp or r13, which need one. */
 enum { NO_INDEX = RSP };
 static void emit_indexed(Asm *a, Form f, int reg, int base, int index) {
     emit_prefix(a, f, a->width, reg, NO_REG, base);
-    emit_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
-    emit_byte(a, (unsigned)(index << 3) | (unsigned)(base & 7));
-    emit_byte(a, 0);
+    x86_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
+    x86_byte(a, (unsigned)(index << 3) | (unsigned)(base & 7));
+    x86_byte(a, 0);
 }
 
 static void emit_memory(Asm *a, Form f, int reg, int base) {
     emit_indexed(a, f, reg, base, RAX);
 }
 
-static int packed_prefix(const Asm *a) {
-    return a->f64 ? PP_66 : PP_NONE;
-}
-
-static Form packed_form(const Asm *a, int opcode) {
-    return form(packed_prefix(a), MAP_0F, opcode, a->f64 && a->width == WIDTH_512);
-}
-
-static Form element_form(const Asm *a, int opcode) {
-    Form f = packed_form(a, opcode);
-    if (a->width == WIDTH_ONE) f.pp = a->f64 ? PP_F2 : PP_F3;
-    return f;
-}
-
-/* vroundps and vrndscaleps have one opcode; single elements take the upper ones of x.
- */
-static void emit_round(Asm *a, int to, int x, int how) {
-    Form f =
-        form(PP_66, MAP_0F3A, a->f64 ? 0x09 : 0x08, a->f64 && a->width == WIDTH_512);
-    if (a->width == WIDTH_ONE) f.opcode += 2;
-    emit_registers(a, f, to, a->width == WIDTH_ONE ? x : NO_REG, x);
-    emit_byte(a, (unsigned)how);
-}
-
-enum { LOAD = 0x10, STORE = 0x11, MOVE = 0x28, STREAM = 0x2B, COMPARE = 0xC2 };
-/* That quiet nans don't signal; whether nans count is part of it. */
-enum {
-    EQUAL = 0x00,
-    UNORDERED = 0x03,
-    NOT_EQUAL = 0x04,
-    ORDERED = 0x07,
-    LESS = 0x11,
-    LESS_EQUAL = 0x12,
-    GREATER_EQUAL = 0x1D,
-    GREATER = 0x1E
-};
-enum { K1 = 1, K2 }; /* for one op; of what is left after the whole vectors */
-
-static Form blend_form(const Asm *a) {
-    return form(PP_66, MAP_0F3A, a->f64 ? 0x4B : 0x4A, false);
-}
-
-/* to = y where y is a nan. */
-static void emit_unless_nan(Asm *a, int to, int y) {
-    bool mask = a->width == WIDTH_512;
-    emit_registers(a, element_form(a, COMPARE), mask ? K1 : ASM_SPARE, y, y);
-    emit_byte(a, UNORDERED);
-    if (mask) {
-        Form f = packed_form(a, MOVE);
-        f.mask = K1;
-        emit_registers(a, f, to, NO_REG, y);
-        return;
-    }
-    emit_registers(a, blend_form(a), to, to, y);
-    emit_byte(a, (unsigned)ASM_SPARE << 4);
-}
-
-/* Of 512 bits comparisons set k1, from which vpternlogd makes all bits or none. */
-static void emit_mask_of(Asm *a, int how, int to, int x, int y) {
-    bool mask = a->width == WIDTH_512;
-    emit_registers(a, element_form(a, COMPARE), mask ? K1 : to, x, y);
-    emit_byte(a, (unsigned)how);
-    if (!mask) return;
-    Form f = form(PP_66, MAP_0F3A, 0x25, a->f64);
-    f.mask = K1;
-    f.zeroes = true;
-    emit_registers(a, f, to, to, to);
-    emit_byte(a, 0xFF);
-}
-
-/* to = x where the mask is set, else y: vblendvps, or vptestmd and vblendmps. */
-static void emit_where(Asm *a, int to, int mask, int x, int y) {
-    if (a->width != WIDTH_512) {
-        emit_registers(a, blend_form(a), to, y, x);
-        emit_byte(a, (unsigned)mask << 4);
-        return;
-    }
-    Form f = form(PP_66, MAP_0F38, 0x65, a->f64);
-    f.mask = K1;
-    emit_registers(a, form(PP_66, MAP_0F38, 0x27, a->f64), K1, mask, mask);
-    emit_registers(a, f, to, y, x);
-}
-
-/* ---- ops ---- */
-
-/* The opcodes of map 0F that exist for vectors and single elements, of both sizes; of
- * BITS, for vectors only. ROUND: 8 nearest, 9 down, 10 up, 11 to 0. */
-enum {
-    X_SQRT = 0x51,
-    X_AND = 0x54,
-    X_OR = 0x56,
-    X_XOR = 0x57,
-    X_ADD = 0x58,
-    X_MUL = 0x59,
-    X_SUB = 0x5C,
-    X_MIN = 0x5D,
-    X_DIV = 0x5E,
-    X_MAX = 0x5F
-};
-typedef enum How {
-    PAIR,
-    EXTREME,
-    SQUARE,
-    ROOT,
-    RECIPROCAL,
-    BITS,
-    ROUND,
-    MASK, /* the code is the comparison */
-    MASK_SELF,
-    MASK_FINITE,
-    PAIR_BITS,
-    WHERE
-} How;
-static const struct {
-    How how;
-    int code;
-} instruction[] = {
-    [ASM_ADD] = {PAIR, X_ADD},
-    [ASM_SUBTRACT] = {PAIR, X_SUB},
-    [ASM_MULTIPLY] = {PAIR, X_MUL},
-    [ASM_DIVIDE] = {PAIR, X_DIV},
-    [ASM_MAXIMUM] = {EXTREME, X_MAX},
-    [ASM_MINIMUM] = {EXTREME, X_MIN},
-    [ASM_SQUARE] = {SQUARE, X_MUL},
-    [ASM_SQRT] = {ROOT, X_SQRT},
-    [ASM_NEGATIVE] = {BITS, X_XOR},
-    [ASM_ABS] = {BITS, X_AND},
-    [ASM_RECIPROCAL] = {RECIPROCAL, X_DIV},
-    [ASM_ROUND] = {ROUND, 8},
-    [ASM_FLOOR] = {ROUND, 9},
-    [ASM_CEIL] = {ROUND, 10},
-    [ASM_TRUNC] = {ROUND, 11},
-    [ASM_EQUAL] = {MASK, EQUAL},
-    [ASM_NOT_EQUAL] = {MASK, NOT_EQUAL},
-    [ASM_LESS] = {MASK, LESS},
-    [ASM_LESS_EQUAL] = {MASK, LESS_EQUAL},
-    [ASM_GREATER] = {MASK, GREATER},
-    [ASM_GREATER_EQUAL] = {MASK, GREATER_EQUAL},
-    [ASM_ISNAN] = {MASK_SELF, UNORDERED},
-    [ASM_ISFINITE] = {MASK_FINITE, ORDERED},
-    [ASM_BOTH] = {PAIR_BITS, X_AND},
-    [ASM_EITHER] = {PAIR_BITS, X_OR},
-    [ASM_ONE_OF_BOTH] = {PAIR_BITS, X_XOR},
-    [ASM_NOT] = {BITS, X_XOR},
-    [ASM_ONE_WHERE] = {BITS, X_AND},
-    [ASM_WHERE] = {WHERE, 0},
-};
-
-bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
-    uint64_t sign = a->f64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
-    if (op == ASM_RECIPROCAL || op == ASM_ONE_WHERE) *bits = asm_one(a);
-    if (op == ASM_NEGATIVE) *bits = sign;
-    if (op == ASM_ABS) *bits = sign - 1;
-    if (op == ASM_NOT) *bits = sign | (sign - 1);
-    return instruction[op].how == RECIPROCAL || instruction[op].how == BITS;
-}
-
-bool asm_takes_spare(AsmOp op) {
-    return instruction[op].how == EXTREME;
-}
-
-void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
-    int code = instruction[op].code, x = in[0], y = in[1];
-    switch (instruction[op].how) {
-    case PAIR:
-        emit_registers(a, element_form(a, code), to, x, y);
-        break;
-    case EXTREME: /* the instruction returns its second operand for equals and for
-                   * nans */
-        emit_registers(a, element_form(a, code), to, y, x);
-        emit_unless_nan(a, to, y);
-        break;
-    case SQUARE:
-        emit_registers(a, element_form(a, code), to, x, x);
-        break;
-    case ROOT:
-        emit_registers(a, element_form(a, code), to, a->width == WIDTH_ONE ? x : NO_REG,
-                       x);
-        break;
-    case RECIPROCAL:
-        emit_registers(a, element_form(a, code), to, k, x);
-        break;
-    case BITS:
-        emit_registers(a, packed_form(a, code), to, x, k);
-        break;
-    case ROUND:
-        emit_round(a, to, x, code);
-        break;
-    case MASK:
-        emit_mask_of(a, code, to, x, y);
-        break;
-    case MASK_SELF:
-        emit_mask_of(a, code, to, x, x);
-        break;
-    case MASK_FINITE: /* x - x is a number */
-        emit_registers(a, element_form(a, X_SUB), to, x, x);
-        emit_mask_of(a, code, to, to, to);
-        break;
-    case PAIR_BITS:
-        emit_registers(a, packed_form(a, code), to, x, y);
-        break;
-    case WHERE:
-        emit_where(a, to, x, y, in[2]);
-        break;
-    }
-}
-
 /* ---- memory ---- */
 
 void asm_load(Asm *a, int to, int operand) {
-    Form f = element_form(a, LOAD);
+    Form f = x86_element(a, X_LOAD);
     if (a->masked) f.mask = K2, f.zeroes = true;
     emit_memory(a, f, to, pointer_of[operand]);
 }
 
 void asm_store(Asm *a, int from, int operand, bool past) {
-    Form f = past ? packed_form(a, STREAM) : element_form(a, STORE);
+    Form f = past ? x86_packed(a, X_STREAM) : x86_element(a, X_STORE);
     if (a->masked) f.mask = K2;
     emit_memory(a, f, from, pointer_of[operand]);
 }
 
 static Form spread_form(const Asm *a) {
-    return form(PP_66, MAP_0F38, a->f64 ? 0x19 : 0x18, a->f64 && a->width == WIDTH_512);
+    return x86_form(PP_66, MAP_0F38, a->eight ? 0x19 : 0x18,
+                    a->eight && a->width == WIDTH_512);
 }
 
 void asm_spread(Asm *a, int to, size_t at) {
     emit_prefix(a, spread_form(a), a->width, to, NO_REG, 0);
-    emit_byte(a, 0x05U | (unsigned)(to & 7) << 3);
+    x86_byte(a, 0x05U | (unsigned)(to & 7) << 3);
     emit_word32(a, at - (a->code.n + 4));
 }
 
 void asm_spread_element(Asm *a, int to, int operand) {
-    Form f = a->width == WIDTH_ONE ? element_form(a, LOAD) : spread_form(a);
+    Form f = a->width == WIDTH_ONE ? x86_element(a, X_LOAD) : spread_form(a);
     emit_indexed(a, f, to, pointer_of[operand], NO_INDEX);
 }
 
 /* ---- sums ---- */
 
 static Form sum_form(const Asm *a, int opcode) {
-    return form(PP_66, MAP_0F, opcode, a->widest == WIDTH_512);
+    return x86_form(PP_66, MAP_0F, opcode, a->widest == WIDTH_512);
 }
 
 /* [rdx + 32 bits] */
 static void emit_sum(Asm *a, int opcode, int reg, int i) {
     emit_prefix(a, sum_form(a, opcode), a->widest, reg, NO_REG, RDX);
-    emit_byte(a, 0x80U | (unsigned)(reg & 7) << 3 | RDX);
+    x86_byte(a, 0x80U | (unsigned)(reg & 7) << 3 | RDX);
     emit_word32(a, (size_t)(i * width_bytes(a->widest)));
 }
 
 void asm_load_sum(Asm *a, int to, int i) {
-    emit_sum(a, LOAD, to, i);
+    emit_sum(a, X_LOAD, to, i);
 }
 
 void asm_store_sum(Asm *a, int from, int i) {
-    emit_sum(a, STORE, from, i);
+    emit_sum(a, X_STORE, from, i);
 }
 
 static void emit_wide(Asm *a, Form f, Width width, int reg, int x, int y) {
     Width before = a->width;
     a->width = width;
-    emit_registers(a, f, reg, x, y);
+    x86_registers(a, f, reg, x, y);
     a->width = before;
 }
 
@@ -359,42 +134,42 @@ void asm_add_sum(Asm *a, int to, int x) {
 
 void asm_store_total(Asm *a, int from, int operand) {
     Asm before = *a;
-    a->f64 = true;
+    a->eight = true;
     if (a->width != WIDTH_ONE) a->width = a->widest;
     asm_store(a, from, operand, false);
-    a->f64 = before.f64;
+    a->eight = before.eight;
     a->width = before.width;
 }
 
 void asm_copy_sum(Asm *a, int to, int x) {
-    emit_wide(a, sum_form(a, MOVE), a->widest, to, NO_REG, x);
+    emit_wide(a, sum_form(a, X_MOVE), a->widest, to, NO_REG, x);
 }
 
 /* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one. */
 void asm_widen(Asm *a, int to, int x, int half) {
     if (half) {
-        emit_wide(a, form(PP_66, MAP_0F3A, 0x19, false), WIDTH_256, x, NO_REG, to);
-        emit_byte(a, 1);
+        emit_wide(a, x86_form(PP_66, MAP_0F3A, 0x19, false), WIDTH_256, x, NO_REG, to);
+        x86_byte(a, 1);
         x = to;
     }
-    emit_wide(a, form(PP_NONE, MAP_0F, 0x5A, false), a->widest, to, NO_REG, x);
+    emit_wide(a, x86_form(PP_NONE, MAP_0F, 0x5A, false), a->widest, to, NO_REG, x);
 }
 
 /* ---- general registers, 64 bits ---- */
 
 static void emit_rex(Asm *a, int reg, int rm) {
-    emit_byte(a, 0x48U | (unsigned)(reg > 7) << 2 | (unsigned)(rm > 7));
+    x86_byte(a, 0x48U | (unsigned)(reg > 7) << 2 | (unsigned)(rm > 7));
 }
 
 static void mod_rm(Asm *a, unsigned mod, int reg, int rm) {
-    emit_byte(a, mod << 6 | (unsigned)(reg & 7) << 3 | (unsigned)(rm & 7));
+    x86_byte(a, mod << 6 | (unsigned)(reg & 7) << 3 | (unsigned)(rm & 7));
 }
 
 enum { PUSH = 0x50, POP = 0x58 };
 
 static void emit_push_pop(Asm *a, unsigned opcode, int r) {
-    if (r > 7) emit_byte(a, 0x41);
-    emit_byte(a, opcode | (unsigned)(r & 7));
+    if (r > 7) x86_byte(a, 0x41);
+    x86_byte(a, opcode | (unsigned)(r & 7));
 }
 
 /* A byte says which word. */
@@ -402,14 +177,14 @@ _Static_assert(8 * ASM_WORDS <= 128, "it is signed");
 enum { LOAD_WORD = 0x8B, ADD_WORD = 0x03 };
 static void with_word(Asm *a, unsigned opcode, int to, int base, uint32_t word) {
     emit_rex(a, to, base);
-    emit_byte(a, opcode);
+    x86_byte(a, opcode);
     mod_rm(a, 1, to, base);
-    emit_byte(a, word * 8);
+    x86_byte(a, word * 8);
 }
 
 static void emit_zero(Asm *a, int r) {
     emit_rex(a, r, r);
-    emit_byte(a, 0x31);
+    x86_byte(a, 0x31);
     mod_rm(a, 3, r, r);
 }
 
@@ -417,9 +192,9 @@ static void emit_zero(Asm *a, int r) {
 enum { BYTE_ADD = 0, BYTE_OR = 1, BYTE_AND = 4, BYTE_SUB = 5 };
 static void with_byte(Asm *a, int operation, int r, int n) {
     emit_rex(a, 0, r);
-    emit_byte(a, 0x83);
+    x86_byte(a, 0x83);
     mod_rm(a, 3, operation, r);
-    emit_byte(a, (uint8_t)n);
+    x86_byte(a, (uint8_t)n);
 }
 
 /* ---- the frame ---- */
@@ -446,13 +221,13 @@ void asm_begin_sums(Asm *a, uint32_t nin) {
 enum { SHIFT_LEFT = 4, SHIFT_RIGHT = 5 };
 static void emit_shift(Asm *a, int operation, int r, int n) {
     emit_rex(a, 0, r);
-    emit_byte(a, 0xC1);
+    x86_byte(a, 0xC1);
     mod_rm(a, 3, operation, r);
-    emit_byte(a, (unsigned)n);
+    x86_byte(a, (unsigned)n);
 }
 
 static int element_shift(const Asm *a) {
-    return a->f64 ? 3 : 2;
+    return a->eight ? 3 : 2;
 }
 
 void asm_start(Asm *a) {
@@ -462,13 +237,13 @@ void asm_start(Asm *a) {
 
 static void emit_copy_end(Asm *a) { /* mov rsi, rdi */
     emit_rex(a, RDI, RSI);
-    emit_byte(a, 0x89);
+    x86_byte(a, 0x89);
     mod_rm(a, 3, RDI, RSI);
 }
 
 static void emit_bytes(Asm *a, const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)
-        emit_byte(a, bytes[i]);
+        x86_byte(a, bytes[i]);
 }
 
 /* k2: as many bits as elements are left. rax is 0 again then. */
@@ -496,7 +271,7 @@ void asm_start_rest(Asm *a) {
     static const uint8_t bits[] = {0xC4, 0xE2, 0x48, 0xF5, 0xF7};
     emit_copy_end(a);
     emit_rex(a, RAX, RSI);
-    emit_byte(a, 0x29); /* sub rsi, rax */
+    x86_byte(a, 0x29); /* sub rsi, rax */
     mod_rm(a, 3, RAX, RSI);
     emit_shift(a, SHIFT_RIGHT, RSI, element_shift(a));
     with_byte(a, BYTE_OR, RDI, -1);
@@ -521,20 +296,20 @@ void asm_step(Asm *a) {
 
 static void emit_compare(Asm *a, AsmEnd end) {
     emit_rex(a, end_of[end], RAX);
-    emit_byte(a, 0x39);
+    x86_byte(a, 0x39);
     mod_rm(a, 3, end_of[end], RAX);
-    emit_byte(a, 0x0F);
+    x86_byte(a, 0x0F);
 }
 
 void asm_if_before(Asm *a, AsmEnd end, size_t at) {
     emit_compare(a, end);
-    emit_byte(a, 0x82);
+    x86_byte(a, 0x82);
     emit_word32(a, at - (a->code.n + 4));
 }
 
 size_t asm_unless_before(Asm *a, AsmEnd end) {
     emit_compare(a, end);
-    emit_byte(a, 0x83);
+    x86_byte(a, 0x83);
     emit_word32(a, 0);
     return a->code.n;
 }
@@ -546,13 +321,13 @@ void asm_here(Asm *a, size_t jump) {
 }
 
 void asm_end(Asm *a, uint32_t noperand) {
-    emit_byte(a, 0xC5); /* vzeroupper */
-    emit_byte(a, 0xF8);
-    emit_byte(a, 0x77);
+    x86_byte(a, 0xC5); /* vzeroupper */
+    x86_byte(a, 0xF8);
+    x86_byte(a, 0x77);
     for (uint32_t i = noperand; i-- > POINTERS_FREE;)
         emit_push_pop(a, POP, pointer_of[i]);
     emit_zero(a, RAX);
-    emit_byte(a, 0xC3);
+    x86_byte(a, 0xC3);
 }
 
 /* ---- loops around it ---- */
@@ -574,18 +349,18 @@ size_t asm_count(Asm *a, int operand, uint32_t word) {
     int r = pointer_of[operand];
     with_word(a, LOAD_WORD, r, RDX, word);
     emit_rex(a, r, r);
-    emit_byte(a, 0x85);
+    x86_byte(a, 0x85);
     mod_rm(a, 3, r, r);
-    emit_byte(a, 0x0F);
-    emit_byte(a, 0x84);
+    x86_byte(a, 0x0F);
+    x86_byte(a, 0x84);
     emit_word32(a, 0);
     return a->code.n;
 }
 
 void asm_count_down(Asm *a, int operand, size_t at) {
     with_byte(a, BYTE_SUB, pointer_of[operand], 1);
-    emit_byte(a, 0x0F);
-    emit_byte(a, 0x85);
+    x86_byte(a, 0x0F);
+    x86_byte(a, 0x85);
     emit_word32(a, at - (a->code.n + 4));
 }
 
