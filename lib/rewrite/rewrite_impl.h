@@ -144,8 +144,12 @@ GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_p
  * earlier stages but are not fused yet. Those from LOOPS_SCALARS on wait until the
  * others find nothing more. */
 #define LOOPS         1.6
+#define LOOPS_CLEAN   1.61 /* from here on to LOOPS_CLEANED: what nothing reads */
+#define LOOPS_CLEANED 1.632
 #define LOOPS_SCALARS 1.68
 #define LOOPS_END     1.7
+/* Before this: the last stages that change an Apply without its surroundings. */
+#define SPECIALIZED 2.7
 /* Values are taken apart last, since they say more as wholes. */
 #define SHORT_ROWS     1.8
 #define SHORT_ROWS_END 1.9

@@ -198,9 +198,20 @@ static bool run_rows(RewriteRun *run, Graph *main) {
            (run->number == before || run_each_graph(run, main, 0, LOOPS));
 }
 
+/* What bodies are specialized to may need less: zeros that values were added to had
+ * their size of an argument, which was the only reason to keep the rows of a state. */
+static bool run_specialize(RewriteRun *run, Graph *main, double from, bool loops) {
+    if (!run_each_graph(run, main, from, SPECIALIZED)) return false;
+    uint32_t before = run->number;
+    if (!loops) return true;
+    return run_loop_passes(run, main, LOOPS_CLEAN, LOOPS_CLEANED) &&
+           (run->number == before || run_each_graph(run, main, from, SPECIALIZED));
+}
+
 /* Fusion also looks at the functions that row-blocks has made. */
-static bool run_last(RewriteRun *run, Graph *main, double from) {
-    return run_each_graph(run, main, from, ROW_BLOCKS_END) &&
+static bool run_last(RewriteRun *run, Graph *main, double from, bool loops) {
+    return run_specialize(run, main, from, loops) &&
+           run_each_graph(run, main, SPECIALIZED, ROW_BLOCKS_END) &&
            run_each_graph(run, main, ROW_BLOCKS_END, HUGE_VAL);
 }
 
@@ -209,12 +220,12 @@ static bool run_last(RewriteRun *run, Graph *main, double from) {
 static bool run_all_stages(RewriteRun *run, Graph *main) {
     bool loops = has_scans(main) && selects_scan_passes(run->db),
          rows = has_short_rows(main);
-    if (main->functions.n == 0 && !loops && !rows) return run_last(run, main, 0);
+    if (main->functions.n == 0 && !loops && !rows) return run_last(run, main, 0, false);
     if (!(loops ? run_loops(run, main) : run_each_graph(run, main, 0, LOOPS_END)))
         return false;
     graph_keep_called(main);
     return (!rows || run_rows(run, main)) &&
-           run_last(run, main, rows ? SHORT_ROWS_END : LOOPS_END);
+           run_last(run, main, rows ? SHORT_ROWS_END : LOOPS_END, loops);
 }
 
 static void record_rewrite_mode(Graph *g, const char *mode) {

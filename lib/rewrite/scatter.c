@@ -268,7 +268,7 @@ static bool is_added(Rewriter *r, Var v, Added *x) {
 }
 
 /* Zeros needn't be written and read then; x, if nothing else needs it, is changed in
- * place. */
+ * place, and else copied, which reads and writes no more. */
 bool scatter_into_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply a = r->g->apply[id];
     const Type *t = var_type(r->g, a.out);
@@ -276,8 +276,7 @@ bool scatter_into_pass(Rewriter *r, ApplyId id, Var *out) {
     for (uint32_t k = 0; k < 2; k++) {
         Var scattered = rewriter_input(r, id, k), x = rewriter_input(r, id, 1 - k);
         Added added;
-        if (r->uses[scattered] > 1 || r->uses[x] > 1 ||
-            var_owner(r->g, x) == APPLY_NONE || !is_added(r, scattered, &added) ||
+        if (r->uses[scattered] > 1 || !is_added(r, scattered, &added) ||
             !type_keeps(t, var_type(r->g, x)) ||
             var_type(r->g, added.in[1])->dtype != t->dtype)
             continue;

@@ -425,3 +425,35 @@ END
     assert_failure 6
     assert_output --regexp 'in step [0-9]+ of 3000000000000 of the loop'
 }
+
+# What the backward loop of a stencil adds to zeros is added to its states, none of which has to be kept: it is linear.
+@test "gradients of loops add to their states, and read no rows for sizes" {
+    cat >f.yaml <<'Y'
+thunkline: 1
+inputs: |
+  u: float64[n]
+let: |
+  step = lambda u: set_subtensor(u[1:-1], 0.25 * (u[2:] + u[:-2]) + 0.5 * u[1:-1])
+  v = scan(step, outputs_info=[u], n_steps=20, keep='last')
+  c = sum(v * v)
+outputs: [c]
+Y
+    ggrad f.yaml --cost c --wrt u -o g.tlg
+    grewrite g.tlg -O yaml >r.yaml
+    ok 'grep -c -E "zeros_like|full\(" r.yaml || true' 0
+    ok 'grep -c "scan(.*keep=\[.last" r.yaml' 2
+    ok 'grep "scan(.*" r.yaml | grep -c "sequences" || true' 0
+    ok 'ggrad f.yaml --cost c --wrt u --check u="[1,2,-1,3,0.5,2]" >/dev/null' ''
+    for mode in FAST_COMPILE DEBUG; do
+        grun g.tlg --mode "$mode" u='[1,2,-1,3,0.5,2]' -r '*'=a.npz
+        ok 'grun r.yaml u="[1,2,-1,3,0.5,2]" --expect "*"=@a.npz' '' || fail "$mode"
+    done
+}
+
+# The last rows are those from the end, also where they are counted from the first one.
+@test "a row counted from the first one of so many is one of the last" {
+    ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[4] + y[3]' --outputs z | grewrite -O yaml | grep -c 'keep=\[2\]'" 1
+    ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[4] + y[3]' --outputs z | grun" 'z = 48.0'
+    ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = sum(y[3:])' --outputs z | grun" 'z = 48.0'
+    ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[2]' --outputs z | grun" 'z = 8.0'
+}

@@ -133,6 +133,17 @@ uint8_t *scan_needed_always(const Scan *l, const Graph *fn) {
     return always;
 }
 
+bool scan_is_fill(const Graph *fn, Var v) {
+    ApplyId id = var_owner(fn, v);
+    if (id == APPLY_NONE || var_type(fn, v)->ndim == 0) return false;
+    const Op *op = fn->apply[id].op;
+    const Var *in = apply_in(fn, id);
+    if (op_is(fn->s, op, OP_FULL) || op_is(fn->s, op, OP_FULL_LIKE))
+        return var_is_const(fn, in[1]);
+    if (op_is(fn->s, op, OP_BROADCAST_TO)) return var_is_const(fn, in[0]);
+    return op_is(fn->s, op, OP_ZEROS_LIKE) || op_is(fn->s, op, OP_ONES_LIKE);
+}
+
 /* ---- recomputation ---- */
 
 static const Prop *loop_prop(const Graph *g, ApplyId id, const char *name) {

@@ -45,6 +45,9 @@ const uint32_t *scan_scopes(Scan *l);
 /* Does the graph compute values anew on purpose, rather than keep them: has it a loop
  * over segments, is it in one, or does it wait with what is computed again? */
 bool scan_recomputes(Scan *l);
+/* Is v an array of one constant? A body makes such a one anew, which costs less than to
+ * read it, and nothing where values are added to it or written into it. */
+bool scan_is_fill(const Graph *fn, Var v);
 /* By variable of fn, the body of a loop: is it needed whatever branches are taken? */
 uint8_t *scan_needed_always(const Scan *l, const Graph *fn);
 

@@ -57,6 +57,19 @@ static void keep_sizes(const Scan *l, uint8_t *edge) {
     }
 }
 
+/* Fills stay in the body; what gives them their sizes may come from outside. */
+static void keep_fills(const Scan *l, const uint8_t *in, uint8_t *edge) {
+    const Graph *fn = l->part.f.fn;
+    for (ApplyId a = fn->napply; a-- > 0;) {
+        if (!edge[fn->apply[a].out] || !scan_is_fill(fn, fn->apply[a].out)) continue;
+        edge[fn->apply[a].out] = 0;
+        for (size_t i = 0; i < fn->apply[a].nin; i++) {
+            Var v = apply_in(fn, a)[i];
+            edge[v] |= in[v] && is_computed(fn, v);
+        }
+    }
+}
+
 static bool hoist_invariants(Scan *l, bool *ok) {
     bool any = false;
     scan_take_apart(l);
@@ -64,6 +77,7 @@ static bool hoist_invariants(Scan *l, bool *ok) {
     if (scan_is_opaque(fn)) return false;
     uint8_t *fixed = find_invariants(l), *edge = find_edge(l, fixed),
             *always = scan_needed_always(l, fn);
+    keep_fills(l, fixed, edge);
     keep_sizes(l, edge);
     Outside out = outside_new(l);
     for (Var v = 0; v < fn->nvar; v++) {
@@ -298,9 +312,10 @@ static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     return VAR_NONE;
 }
 
-/* Does it only view its input? */
-static bool is_transpose_or_slice(const PushOut *q, const Apply *a) {
-    return rw_is(q->l->r, a, OP_TRANSPOSE) || rw_is(q->l->r, a, OP_SUBTENSOR);
+/* Does it only view its input, or take its shape? */
+static bool is_view_or_fill(const PushOut *q, const Apply *a) {
+    return rw_is(q->l->r, a, OP_TRANSPOSE) || rw_is(q->l->r, a, OP_SUBTENSOR) ||
+           scan_is_fill(q->fn, a->out);
 }
 
 /* ---- selection ---- */
@@ -317,7 +332,7 @@ static void classify_body(PushOut *q) {
     for (ApplyId id = 0; id < q->fn->napply; id++) {
         const Apply *a = &q->fn->apply[id];
         bool rows = false, all = true,
-             heavy = !a->op->elemwise && !is_transpose_or_slice(q, a);
+             heavy = !a->op->elemwise && !is_view_or_fill(q, a);
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(q->fn, id)[i];
             rows |= q->kind[v] == ROWS;
@@ -369,12 +384,14 @@ static void find_sizing(PushOut *q) {
     }
 }
 
-/* Something that stays in the loop reads v. Elementwise work on unchanged rows stays
+/* Something that stays in the loop reads v. Fills stay, too, and read no more than its
+ * shape. Elementwise work on unchanged rows stays
  * with an elementwise reader: it is cheap there, whereas outside all rows of its result
  * would have to be kept. */
 static void want_outside(PushOut *q, Var v, bool elementwise_reader) {
     const Apply *a = body_maker(q, v);
     if (!a || q->kind[v] != ROWS || q->take[v] || !q->always[v] || q->sizing[v]) return;
+    if (scan_is_fill(q->fn, v)) return;
     if (!elementwise_reader || !a->op->elemwise || q->heavy[v]) q->take[v] = 1;
 }
 
@@ -388,7 +405,8 @@ static void choose_taken(PushOut *q) {
         bool stays = a->nout != 1 || q->kind[a->out] == IN_LOOP ||
                      (q->kind[a->out] == ROWS && !q->take[a->out]);
         for (size_t i = 0; stays && i < a->nin; i++)
-            want_outside(q, apply_in(fn, id)[i], a->op->elemwise);
+            want_outside(q, apply_in(fn, id)[i],
+                         a->op->elemwise || scan_is_fill(fn, a->out));
     }
 }
 

@@ -7,7 +7,7 @@
 /* ---- rows that are read ---- */
 
 /* How many of the last rows an Apply reads from its first input by x[-1], x[-1, ...] or
- * x[-m:]; 0: also others. */
+ * x[-m:], or by the same counted from the first row; 0: also others. */
 static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     const Apply *ap = &r->g->apply[id];
     int64_t i;
@@ -18,8 +18,11 @@ static int64_t rows_from_end(Rewriter *r, ApplyId id) {
     bool tail =
         index[0] == '$' && index[1] == ':' && (index[2] == 0 || index[2] == ',');
     if (!(one || tail) || var_type(r->g, first)->ndim != 0 ||
-        !rewriter_int_const(r, first, &i) || i >= 0 || i < -(1 << 30))
+        !rewriter_int_const(r, first, &i))
         return 0;
+    Dim rows = var_type(r->g, rewriter_input(r, id, 0))->dim[0];
+    if (i >= 0 && dim_is_known(rows)) i -= rows;
+    if (i >= 0 || i < -(1 << 30)) return 0;
     for (size_t k = 2; k < ap->nin; k++) /* the rows may themselves be an index */
         if (rewriter_input(r, id, k) == rewriter_input(r, id, 0)) return 0;
     return -i;
@@ -54,6 +57,25 @@ bool scan_reread_output(Scan *l, size_t o, Var rows) {
     return true;
 }
 
+/* The same rows of what is kept, counted from its end. */
+static bool read_last_rows(Scan *l, size_t o, Var rows) {
+    Var v = scan_output(l, o);
+    Rewriter *r = l->r;
+    for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
+        ApplyId user = l->clients->client[k];
+        Apply ap = r->g->apply[user];
+        Var *in = NEW_N(l->a, ap.nin, Var);
+        in[0] = rows;
+        in[1] = const_int(&r->b, -rows_from_end(r, user));
+        rewriter_grow(r);
+        for (size_t i = 2; i < ap.nin; i++)
+            in[i] = rewriter_input(r, user, i);
+        Var x = rewriter_apply(r, ap.op, ap.props, ap.nin, in);
+        if (!scan_forward_var(l, ap.out, x)) return false;
+    }
+    return true;
+}
+
 static bool keep_only_read_rows(Scan *l, bool *ok) {
     bool any = false;
     scan_take_apart(l);
@@ -77,7 +99,7 @@ static bool keep_only_read_rows(Scan *l, bool *ok) {
     for (size_t o = 0; o < n; o++) {
         Var x = l->m.out.p[l->part.first + o].result;
         if (x == VAR_NONE) continue;
-        if (rows[o] ? !scan_reread_output(l, o, x) : !scan_replace_output(l, o, x))
+        if (rows[o] ? !read_last_rows(l, o, x) : !scan_replace_output(l, o, x))
             return false;
     }
     return *ok = scan_fired(l);
