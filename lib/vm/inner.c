@@ -14,6 +14,7 @@ Plan *plan_function(const Machine *m, const Graph *fn, const PlanOptions *result
     o.results_apart = results->results_apart;
     o.nstate = results->nstate;
     o.state = results->state;
+    o.loop = results->loop;
     o.nwant = 0;
     o.want = NULL;
     o.only_want = false;

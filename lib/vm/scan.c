@@ -45,8 +45,10 @@ static int64_t ring_rows(const ScanOut *o) {
 /* Rows replace its results. */
 static Plan *plan_body(const Machine *m, const ScanForm *f, Arena *a) {
     ScanState *state = NEW_N(a, f->nout, ScanState);
-    PlanOptions o = {
-        .own_results = true, .nstate = scan_last_states(f, state), .state = state};
+    PlanOptions o = {.own_results = true,
+                     .nstate = scan_last_states(f, state),
+                     .state = state,
+                     .loop = arena_copy(a, f, sizeof *f)};
     return plan_function(m, f->fn, &o);
 }
 

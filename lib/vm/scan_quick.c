@@ -176,23 +176,24 @@ static void give_back(ScanRun *l) {
     }
 }
 
-QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown) {
-    if (!pays(l) || !quick_prepare(l)) return QUICK_STUCK;
+static QuickEnd call_steps(ScanRun *l, LoopProgress *shown) {
     QuickSteps *q = l->quick;
-    QuickEnd end = QUICK_STUCK;
     for (int64_t n = room(l);; advance(q)) {
-        if (atomic_load_explicit(l->body->late, memory_order_relaxed)) break;
+        if (atomic_load_explicit(l->body->late, memory_order_relaxed))
+            return QUICK_STUCK;
         Ran ran = run_calls(l);
-        if (ran == RAN_FAILED) end = QUICK_FAILED;
-        if (ran != RAN) break;
+        if (ran != RAN) return ran == RAN_FAILED ? QUICK_FAILED : QUICK_STUCK;
         l->done++;
         if (shown) atomic_store_explicit(&shown->done, l->done, memory_order_relaxed);
         bool over = l->done == l->steps || (q->until && *(const bool *)*q->until);
-        if (over || --n == 0) {
-            end = over ? QUICK_OVER : QUICK_FULL;
-            break;
-        }
+        if (over || --n == 0) return over ? QUICK_OVER : QUICK_FULL;
     }
+}
+
+QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown) {
+    QuickEnd end;
+    if (!pays(l) || !quick_prepare(l)) return QUICK_STUCK;
+    if (!quick_code_steps(l, room(l), shown, &end)) end = call_steps(l, shown);
     give_back(l);
     return end;
 }

@@ -56,6 +56,13 @@ struct QuickSteps {
     void **until;            /* NULL: runs all steps */
 };
 
+/* Where an operand is: at a pointer, or so far from a cursor. */
+typedef struct Where {
+    char *ptr;
+    uint32_t cursor; /* NONE: it doesn't move */
+    int64_t offset;
+} Where;
+
 static inline uint32_t cursor_of_row(const ScanRun *l, size_t i) {
     return (uint32_t)(l->nfeed + l->npast + i);
 }
@@ -64,5 +71,12 @@ static inline uint32_t cursor_of_row(const ScanRun *l, size_t i) {
  * be run so. */
 bool quick_prepare(ScanRun *l);
 void quick_clear(QuickSteps *q); /* without calls */
+/* A place moves with a row; a view with what it views. */
+Where quick_where(const QuickSteps *q, const Machine *m, uint32_t cell);
+Where quick_own_data(const Prep *p, uint32_t i); /* input i of a program, its own */
+
+/* scan_quick_code.c: after that, up to n steps as machine code. False: there is none
+ * for them. */
+bool quick_code_steps(ScanRun *l, int64_t n, LoopProgress *shown, QuickEnd *end);
 
 #endif

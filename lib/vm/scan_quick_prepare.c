@@ -13,13 +13,6 @@ enum {
     MOST_BYTES = 128 << 10, /* of the loop's own memory */
 };
 
-/* Where an operand is: at a pointer, or so far from a cursor. */
-typedef struct Where {
-    char *ptr;
-    uint32_t cursor; /* NONE: it doesn't move */
-    int64_t offset;
-} Where;
-
 /* ---- which loops ---- */
 
 typedef struct Need { /* of a body's calls */
@@ -176,8 +169,7 @@ static void set_places(ScanRun *l, QuickSteps *q) {
         if (l->row[i].pointed) q->of_place[l->row[i].place] = cursor_of_row(l, i);
 }
 
-/* A place moves with a row; a view with what it views. */
-static Where where_of(const QuickSteps *q, const Machine *m, uint32_t cell) {
+Where quick_where(const QuickSteps *q, const Machine *m, uint32_t cell) {
     int64_t offset = 0;
     while (q->of_cell[cell] == NONE && cell >= m->p->nleaf &&
            m->p->sharing.cell[cell].how == PLAN_VIEW) {
@@ -194,8 +186,7 @@ static Where where_fixed(void *ptr) {
     return (Where){ptr, NONE, 0};
 }
 
-/* Input i of a program, which belongs to its function. */
-static Where own_data(const Prep *p, uint32_t i) {
+Where quick_own_data(const Prep *p, uint32_t i) {
     void *data;
     memcpy(&data, &p->data[i], sizeof data); /* read only */
     return where_fixed(data);
@@ -259,7 +250,7 @@ static void put_fast(ScanRun *l, uint32_t step) {
     const Fast *f = &m->fast[step];
     Where in[3];
     for (uint32_t k = 0; k < f->nin; k++) {
-        in[k] = where_of(l->quick, m, f->in[k]);
+        in[k] = quick_where(l->quick, m, f->in[k]);
         if (f->broadcast[k])
             in[k] = broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k],
                               (int64_t)f->n, (char *)m->block->data + f->reg[k]);
@@ -268,7 +259,7 @@ static void put_fast(ScanRun *l, uint32_t step) {
     c.arg = next_arg(l);
     for (uint32_t k = 0; k < f->nin; k++)
         put_arg(l, in[k]);
-    put_arg(l, where_of(l->quick, m, f->out));
+    put_arg(l, quick_where(l->quick, m, f->out));
     vec_push(l->s, &l->quick->call, c);
 }
 
@@ -282,14 +273,14 @@ static void put_loops(ScanRun *l, uint32_t step, void *folded) {
     Where slot[QUICK_SLOTS];
     for (uint32_t i = 0; i < b->nin; i++) {
         bool own = i >= b->nplain;
-        slot[i] = own ? own_data(p, i) : where_of(l->quick, m, cell[i]);
+        slot[i] = own ? quick_own_data(p, i) : quick_where(l->quick, m, cell[i]);
         if (p->access[i] == ACC_SCALAR && p->row > 1)
             slot[i] =
                 broadcast(l, slot[i], own || stays(l, cell[i]), b->size[i], p->row,
                           block_quick_register(m, b, p, b->nreg + p->fill[i]));
     }
     for (uint32_t j = 0; j < b->nout; j++)
-        slot[b->nin + j] = j < b->nplaced ? where_of(l->quick, m, cell[in->nin + j])
+        slot[b->nin + j] = j < b->nplaced ? quick_where(l->quick, m, cell[in->nin + j])
                                           : where_fixed(folded);
     for (uint32_t k = 0; k < b->nreg; k++)
         slot[b->nin + b->nout + k] = where_fixed(block_quick_register(m, b, p, k));
@@ -320,9 +311,10 @@ static void put_block(ScanRun *l, uint32_t step, void *folded) {
                    .folded = hidden ? folded : NULL,
                    .arg = next_arg(l)};
     for (uint32_t i = 0; i < b->nin; i++)
-        put_arg(l, i < b->nplain ? where_of(l->quick, m, cell[i]) : own_data(p, i));
+        put_arg(l, i < b->nplain ? quick_where(l->quick, m, cell[i])
+                                 : quick_own_data(p, i));
     for (uint32_t j = 0; j < b->nplaced; j++)
-        put_arg(l, where_of(l->quick, m, cell[in->nin + j]));
+        put_arg(l, quick_where(l->quick, m, cell[in->nin + j]));
     if (hidden) put_arg(l, where_fixed(folded));
     vec_push(l->s, &l->quick->call, c);
 }
@@ -350,13 +342,13 @@ static bool put_fold(ScanRun *l, uint32_t step, void *folded) {
     const Ins *in = &m->p->ins[step];
     const BlockProgram *b = in->prog;
     const uint32_t *out = m->p->arg + in->arg + in->nin;
-    Where from = b->folded < b->nplaced ? where_of(l->quick, m, out[b->folded])
+    Where from = b->folded < b->nplaced ? quick_where(l->quick, m, out[b->folded])
                                         : where_fixed(folded);
     FoldCall f;
     block_fold_call(m, step, m->prep[step], &f);
     f.made.t.data = from.ptr;
     return op_rare(f.c.op)->redo &&
-           put_kernel(l, &f.c, 1, &from, where_of(l->quick, m, out[in->nout - 1]));
+           put_kernel(l, &f.c, 1, &from, quick_where(l->quick, m, out[in->nout - 1]));
 }
 
 static bool put_program(ScanRun *l, uint32_t step) {
@@ -385,10 +377,10 @@ static bool put_perform(ScanRun *l, uint32_t step) {
     Call c;
     step_call(m, step, &c);
     for (uint32_t k = 0; k < in->nin; k++) {
-        at[k] = where_of(l->quick, m, arg[k]);
+        at[k] = quick_where(l->quick, m, arg[k]);
         m->frame[k].t.data = at[k].ptr;
     }
-    return put_kernel(l, &c, in->nin, at, where_of(l->quick, m, arg[in->nin]));
+    return put_kernel(l, &c, in->nin, at, quick_where(l->quick, m, arg[in->nin]));
 }
 
 /* What an instruction reads is in its cells, whichever way it was made. */
@@ -397,7 +389,7 @@ static void keep_cell(ScanRun *l, uint32_t cell) {
     const QuickSteps *q = l->quick;
     if (cell < m->p->nleaf ? q->of_cell[cell] == NONE : q->of_cell[cell] != NONE)
         return;
-    Where w = where_of(q, m, cell);
+    Where w = quick_where(q, m, cell);
     if (cell >= m->p->nleaf && m->p->sharing.cell[cell].how != PLAN_VIEW)
         m->cell[cell].buf = m->place[m->place_of[cell]].buf;
     follow(l, &m->cell[cell].data, w);
@@ -435,7 +427,7 @@ static bool put_step(ScanRun *l, uint32_t i, bool shorter) {
 static void put_results(ScanRun *l) {
     for (size_t i = 0; i < l->f.nout; i++) {
         const Row *r = &l->row[i];
-        Where from = where_of(l->quick, l->body, r->cell),
+        Where from = quick_where(l->quick, l->body, r->cell),
               to = {r->at, cursor_of_row(l, i), 0};
         if (from.cursor != to.cursor || from.offset) put_copy(l, to, from, r->bytes, 0);
     }
@@ -465,7 +457,7 @@ static bool put_steps(ScanRun *l, const bool *shorter) {
     put_results(l);
     uint32_t until = l->plan->sharing.until.cell;
     l->quick->until =
-        until == NONE ? NULL : put_arg(l, where_of(l->quick, l->body, until));
+        until == NONE ? NULL : put_arg(l, quick_where(l->quick, l->body, until));
     return true;
 }
 

@@ -55,6 +55,7 @@ typedef struct PlanOptions {
     size_t nstate;      /* of a loop's body: results that may be computed in the storage
                          * of these inputs, whose next value they are */
     const ScanState *state;
+    const ScanForm *loop; /* whose body it is: all steps may be one machine code */
 } PlanOptions;
 /* The graph must not change while the plan lives. NULL: diagnosed (an op that can't run
  * on these types). */

@@ -88,6 +88,10 @@ typedef struct BlockProgram {
                       * followed by their steps from row to row and the number of
                       * rows; NULL: no such loop */
     bool *is_single; /* by input: to `nest`, one element for each row */
+    BlockOp *steps;  /* the whole program as a loop over steps on single elements, whose
+                      * arguments are followed by their distances from step to step and
+                      * the number of steps, which becomes that of those left: more
+                      * than 0 where the loop was to end; NULL: no such loop */
     BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
                       * sums of Pieces, a multiple of their number at a time, or any
                       * number if adds_rest; NULL: no such loop */

@@ -350,6 +350,14 @@ void asm_end(Asm *a, uint32_t noperand) {
 
 /* ---- loops around it ---- */
 
+void asm_take_input(Asm *a, int operand, uint32_t input) {
+    emit(a, a64_load_word(POINTER + operand, IN, input));
+}
+
+void asm_take_output(Asm *a, int operand, uint32_t output) {
+    emit(a, a64_load_word(POINTER + operand, OUT, output));
+}
+
 void asm_start_again(Asm *a) {
     emit(a, a64_zero(OFFSET));
 }
@@ -374,6 +382,22 @@ void asm_count_down(Asm *a, int operand, size_t at) {
     int r = POINTER + operand;
     emit(a, a64_subtract(r, r, 1));
     emit(a, a64_jump_unless_zero(r, (int64_t)at - (int64_t)a->code.n));
+}
+
+void asm_store_count(Asm *a, int operand, uint32_t word) {
+    emit(a, a64_store_word(POINTER + operand, OUT, word));
+}
+
+void asm_store_mask(Asm *a, int from, int operand) {
+    emit(a, a64_from_vector(ADDRESS, hardware(from)));
+    emit(a, a64_lowest_bit(ADDRESS, ADDRESS));
+    emit(a, a64_store_byte(ADDRESS, POINTER + operand, OFFSET));
+}
+
+size_t asm_if_true(Asm *a, int operand) {
+    emit(a, a64_load_byte(ADDRESS, POINTER + operand, OFFSET));
+    emit(a, a64_jump_unless_zero(ADDRESS, 0));
+    return a->code.n;
 }
 
 #endif

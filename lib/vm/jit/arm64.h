@@ -174,6 +174,27 @@ static inline uint32_t a64_jump_unless_zero(int x, int64_t far) { /* cbnz */
     return 0xB5000000 | a64_far(far) | (uint32_t)x;
 }
 
+static inline uint32_t a64_store_word(int from, int base, uint32_t i) {
+    return a64_registers(0xF9000000 | i << 10, from, base, 0);
+}
+
+/* The first four bytes of a vector; their lowest bit; a byte at [base + index]. */
+static inline uint32_t a64_from_vector(int to, int vector) { /* umov */
+    return a64_registers(0x0E043C00, to, vector, 0);
+}
+
+static inline uint32_t a64_lowest_bit(int to, int x) {
+    return a64_registers(0x12000000, to, x, 0);
+}
+
+static inline uint32_t a64_store_byte(int from, int base, int index) {
+    return a64_registers(0x38206800, from, base, index);
+}
+
+static inline uint32_t a64_load_byte(int to, int base, int index) {
+    return a64_registers(0x38606800, to, base, index);
+}
+
 static inline uint32_t a64_return(void) {
     return 0xD65F03C0;
 }

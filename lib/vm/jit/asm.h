@@ -17,9 +17,10 @@ enum { ASM_VECTORS = 16, ASM_POINTERS = 11, ASM_STREAMS = true };
 enum { ASM_VECTORS = 24, ASM_POINTERS = 13, ASM_STREAMS = false };
 #else
 #define HAS_ASM 0
-enum { ASM_VECTORS = 1 };
+enum { ASM_VECTORS = 1, ASM_POINTERS = 1 };
 #endif
 enum { ASM_SPARE = ASM_VECTORS - 1 }; /* for ops of several instructions */
+enum { ASM_KEPT = 6 }; /* inputs that may stay in vectors for all steps */
 
 /* What one step of a loop covers: an element, or a vector of so many bits. */
 typedef enum Width { WIDTH_ONE, WIDTH_128, WIDTH_256, WIDTH_512 } Width;
@@ -158,14 +159,22 @@ void asm_here(Asm *a, size_t jump);
 void asm_end(Asm *a, uint32_t noperand); /* returns 0 */
 
 /* ---- loops around it ---- */
+/* An operand's register is given the address of an input, or of an output. */
+void asm_take_input(Asm *a, int operand, uint32_t input);
+void asm_take_output(Asm *a, int operand, uint32_t output);
 /* What the array of outputs has after them is numbered on, in words of 8 bytes, below
  * ASM_WORDS. An operand's register may also count. */
-enum { ASM_WORDS = 16 };
+enum { ASM_WORDS = 32 };
 void asm_start_again(Asm *a);                      /* the counter */
 void asm_move(Asm *a, int operand, uint32_t word); /* by so many bytes */
 void asm_move_on(Asm *a, int operand, int bytes);  /* below 128 */
 /* Loads a count; jumps, to a position set by asm_here, if it is 0. */
 size_t asm_count(Asm *a, int operand, uint32_t word);
 void asm_count_down(Asm *a, int operand, size_t at); /* jumps unless that makes it 0 */
+void asm_store_count(Asm *a, int operand, uint32_t word);
+/* A mask of one element as a bool; jumps, to a position set by asm_here, if that is
+ * true. */
+void asm_store_mask(Asm *a, int from, int operand);
+size_t asm_if_true(Asm *a, int operand);
 
 #endif

@@ -105,7 +105,7 @@ bool jit_take_operands(Coder *c, Run *r) {
         uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
         c->made[v] = c->nrun;
         if (leaves_run(c, r, slot, v) &&
-            (asm_makes_mask(c->coded[k]->op) ||
+            ((asm_makes_mask(c->coded[k]->op) && !c->bools) ||
              !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n)))
             return false;
     }
@@ -159,10 +159,26 @@ static int register_for(Coder *c, uint32_t k, const uint32_t *in, uint32_t nin) 
     return apart ? to : take_register(c);
 }
 
+/* Steps read everything before they write: a state may be in one place. */
+static bool load_all(Coder *c, const Run *r) {
+    for (uint32_t i = 0; i < r->in.n; i++)
+        if (at_hand(c, r, r->in.value[i]) < 0) return false;
+    return true;
+}
+
+static void store(Coder *c, const Run *r, uint32_t k, int from, int out, bool past) {
+    int operand = (int)r->in.n + out;
+    if (asm_makes_mask(c->coded[k]->op))
+        asm_store_mask(&c->a, from, operand);
+    else
+        asm_store(&c->a, from, operand, past && c->a.width != WIDTH_ONE);
+}
+
 bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
     c->free = ((1U << ASM_VECTORS) - 1) & ~c->fixed;
     forget_registers(c, r);
+    if (r->steps && !load_all(c, r)) return false;
     for (uint32_t k = r->from; k < r->to; k++) {
         uint32_t nin = b->op[k].nin;
         const uint32_t *value = b->value + b->op[k].arg, result = value[nin];
@@ -176,7 +192,7 @@ bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
         if (out >= 0 && r->adds)
             jit_emit_sum(c, r, to, sum);
         else if (out >= 0)
-            asm_store(&c->a, to, (int)r->in.n + out, past && c->a.width != WIDTH_ONE);
+            store(c, r, k, to, out, past);
         c->reg[result] = (int8_t)to;
         if (c->here[result] == NONE) free_register(c, result, k);
     }

@@ -9,7 +9,8 @@
  *
  * What is left after the whole vectors goes through the same body (body.c), as one
  * masked vector where the CPU has masks, or else element by element. Where the result
- * is only summed, there are also loops that sum instead of storing (sums.c). asm.h
+ * is only summed, there are also loops that sum instead of storing (sums.c); and where
+ * it is all that the body of a loop does, one of all steps (steps.c). asm.h
  * has the rest of what a loop is made of, and does it in the instructions of a CPU. */
 #include "vm/jit/jit_impl.h"
 
@@ -135,7 +136,7 @@ static bool keep_masks_inside(Coder *c, bool *inside) {
     for (uint32_t k = 0; k < b->nop; k++) {
         const BlockOp *op = &b->op[k];
         inside[b->value[op->arg + op->nin]] =
-            c->coded[k] && !jit_is_output(b, b->slot[op->arg + op->nin]);
+            c->coded[k] && (c->bools || !jit_is_output(b, b->slot[op->arg + op->nin]));
     }
     for (uint32_t k = 0; k < b->nop; k++)
         for (uint32_t i = 0; i < b->op[k].nin && !c->coded[k]; i++)
@@ -345,6 +346,8 @@ static void code_single(Coder *c) {
     if (c->coded[0] && code_nest(c, &r)) vec_push(c->p->s, &c->runs, r);
 }
 
+/* ---- a program ---- */
+
 static void code_program(Coder *c, BlockProgram *b) {
     program_open(c, b);
     uint32_t last = b->nop;
@@ -360,6 +363,12 @@ static void code_program(Coder *c, BlockProgram *b) {
             to--;
     }
     if (jit_is_summed(b)) jit_code_sums(c, last);
+    if (jit_is_step(c->p)) {
+        c->bools = true;
+        program_open(c, b);
+        jit_code_steps(c);
+        c->bools = false;
+    }
     arena_reset(c->tmp);
 }
 
@@ -370,11 +379,11 @@ static void put_run(const Run *r, const void *loop, BlockOp *op, uint32_t *at) {
     *op = (BlockOp){.apply = b->op[r->to - 1].apply,
                     .op = b->op[r->to - 1].op,
                     .arg = *at,
-                    .nin = (uint16_t)r->in.n,
-                    .nout = (uint16_t)r->out.n};
+                    .nin = (uint16_t)(r->in.n + r->once.n),
+                    .nout = (uint16_t)(r->out.n + r->end.n)};
     memcpy(&op->loop, &loop, sizeof loop);
-    const Operands *part[] = {&r->in, &r->out};
-    for (size_t k = 0; k < 2; k++)
+    const Operands *part[] = {&r->in, &r->once, &r->out, &r->end};
+    for (size_t k = 0; k < sizeof part / sizeof *part; k++)
         for (uint32_t i = 0; i < part[k]->n; i++, ++*at) {
             b->slot[*at] = part[k]->slot[i];
             b->value[*at] = part[k]->value[i];
@@ -382,13 +391,17 @@ static void put_run(const Run *r, const void *loop, BlockOp *op, uint32_t *at) {
     if (r->in.n + r->out.n > b->max_arg) b->max_arg = r->in.n + r->out.n;
 }
 
+static void mark_read(const BlockProgram *b, const BlockOp *op, uint8_t *read) {
+    for (uint32_t i = 0; i < op->nin; i++)
+        if (b->slot[op->arg + i] < b->nin) read[b->slot[op->arg + i]] = 1;
+}
+
 /* Drops inputs that only served the code as constants. */
 static void forget_constants(BlockProgram *b, Arena *tmp) {
     uint8_t *read = NEW_N(tmp, b->nin, uint8_t);
     for (uint32_t k = 0; k < b->nrun; k++)
-        for (uint32_t i = 0; i < b->run[k].nin; i++)
-            if (b->slot[b->run[k].arg + i] < b->nin)
-                read[b->slot[b->run[k].arg + i]] = 1;
+        mark_read(b, &b->run[k], read);
+    if (b->steps) mark_read(b, b->steps, read);
     for (uint32_t i = b->nplain; i < b->nin; i++)
         if (!read[i]) b->last_read[i] = NONE;
 }
@@ -417,6 +430,10 @@ static void put_columns(const Run *r, const uint8_t *code, Arena *arena, uint32_
     need_words(b, r->in.n + jit_column_word(r, COLUMN_ROWS) + 1);
 }
 
+static uint32_t operands(const Run *r) {
+    return r->in.n + r->once.n + r->out.n + r->end.n;
+}
+
 static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     BlockProgram *b = r->b;
     Arena *arena = c->p->arena;
@@ -424,7 +441,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
     for (uint32_t i = 0; i < b->nop; i++)
         old += (uint32_t)b->op[i].nin + b->op[i].nout;
     for (size_t i = 0; i < n; i++)
-        more += (r[i].in.n + r[i].out.n) * (r[i].nest == NO_LOOP ? 1 : 2);
+        more += operands(&r[i]) * (r[i].nest == NO_LOOP ? 1 : 2);
     uint32_t *slot = NEW_N(arena, old + more, uint32_t),
              *value = NEW_N(arena, old + more, uint32_t);
     memcpy(slot, b->slot, old * sizeof *slot);
@@ -439,12 +456,14 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
         if (r[i].loop == NO_LOOP) continue;
         if (r[i].columns)
             put_columns(&r[i], code, arena, &old);
+        else if (r[i].steps)
+            put_run(&r[i], code + r[i].loop, b->steps = NEW(arena, BlockOp), &old);
         else if (r[i].adds)
             put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old),
                 b->adds_rest = asm_masks(&c->a);
         else
             put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
-        if (!r[i].adds) next = r[i].to;
+        if (!r[i].adds && !r[i].steps) next = r[i].to;
     }
     while (next < b->nop)
         b->run[k++] = b->op[next++];
@@ -497,7 +516,9 @@ void plan_build_code(Plan *p) {
         BlockProgram *b = p->ins[i].prog;
         if (!b) continue;
         c.parts = has_parts(p, &p->ins[i]);
-        if (b->nop == 1 && !goes_by_rows(b, c.parts) && !jit_is_summed(b)) continue;
+        if (b->nop == 1 && !goes_by_rows(b, c.parts) && !jit_is_summed(b) &&
+            !jit_is_step(p))
+            continue;
         code_program(&c, b);
         programs++;
     }

@@ -25,7 +25,10 @@ typedef struct Run {
     bool single[ASM_POINTERS]; /* of `nest` or columns, by input: a single element */
     bool adds;                 /* its results are added to sums */
     bool columns, turned;      /* of columns, along the dim before the last one */
+    bool steps;                /* of a loop, on single elements */
     Operands in, out;
+    Operands once,
+        end; /* of steps: loaded before the first one, stored after the last */
 } Run;
 enum { CONSTANTS = 6 }; /* of a run */
 typedef struct Coder {
@@ -34,6 +37,7 @@ typedef struct Coder {
     Vec(Run) runs;
     BlockProgram *b;
     bool parts; /* its instruction reads parts of arrays, or writes one */
+    bool bools; /* a mask may be a result, as a bool: of steps */
     Arena *tmp;
     uint32_t *last;       /* by value: the last op that reads it, NONE */
     uint32_t *here;       /* by value: the last one in the run */
@@ -114,6 +118,11 @@ void jit_code_sums(Coder *c, uint32_t from);
 void jit_emit_sum(Coder *c, const Run *r, int result, int *sum);
 /* What follows output 0 of a loop that sums columns. */
 uint32_t jit_column_word(const Run *r, ColumnWord what);
+
+/* ---- steps.c ---- */
+/* Is a program whose values are single elements all that a step of a loop computes? */
+bool jit_is_step(const Plan *p);
+void jit_code_steps(Coder *c); /* the whole program, once more: as steps */
 
 /* ---- jit.c ---- */
 /* By the types, has the input one element along the last dim of the result, or the one

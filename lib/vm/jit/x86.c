@@ -33,13 +33,14 @@ static void emit_prefix(Asm *a, Form f, Width width, int reg, int x, int last) {
     unsigned r = reg > 7, b = last > 7, v = ~(unsigned)x & 15;
     vec_reserve(a->s, &a->code, 5);
     uint8_t *p = a->code.p + a->code.n;
-    if (width == WIDTH_512 || f.mask) {
+    if (width == WIDTH_512 || f.mask || f.evex) {
+        unsigned length = width == WIDTH_ONE ? 0 : (unsigned)(width - WIDTH_128);
         *p++ = 0x62;
         *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | 1U << 4 |
                          (unsigned)f.map);
         *p++ = (uint8_t)((unsigned)f.w << 7 | v << 3 | 1U << 2 | (unsigned)f.pp);
-        *p++ = (uint8_t)((unsigned)f.zeroes << 7 | (unsigned)(width - WIDTH_128) << 5 |
-                         1U << 3 | (unsigned)f.mask);
+        *p++ = (uint8_t)((unsigned)f.zeroes << 7 | length << 5 | 1U << 3 |
+                         (unsigned)f.mask);
     } else {
         *p++ = 0xC4;
         *p++ = (uint8_t)((r ^ 1) << 7 | 1U << 6 | (b ^ 1) << 5 | (unsigned)f.map);
@@ -56,7 +57,7 @@ void x86_registers(Asm *a, Form f, int reg, int x, int y) {
 }
 
 /* [base + index + 0]: a displacement, as base may be rbp or r13, which need one. */
-enum { NO_INDEX = RSP };
+enum { NO_INDEX = RSP, INDEXED = RSP };
 static void emit_indexed(Asm *a, Form f, int reg, int base, int index) {
     emit_prefix(a, f, a->width, reg, NO_REG, base);
     x86_byte(a, 0x44U | (unsigned)(reg & 7) << 3);
@@ -172,14 +173,16 @@ static void emit_push_pop(Asm *a, unsigned opcode, int r) {
     x86_byte(a, opcode | (unsigned)(r & 7));
 }
 
-/* A byte says which word. */
-_Static_assert(8 * ASM_WORDS <= 128, "it is signed");
-enum { LOAD_WORD = 0x8B, ADD_WORD = 0x03 };
+/* A byte says which word, if it can: it is signed. */
+enum { LOAD_WORD = 0x8B, STORE_WORD = 0x89, ADD_WORD = 0x03, NEAR = 16 };
 static void with_word(Asm *a, unsigned opcode, int to, int base, uint32_t word) {
     emit_rex(a, to, base);
     x86_byte(a, opcode);
-    mod_rm(a, 1, to, base);
-    x86_byte(a, word * 8);
+    mod_rm(a, word < NEAR ? 1 : 2, to, base);
+    if (word < NEAR)
+        x86_byte(a, word * 8);
+    else
+        emit_word32(a, word * 8);
 }
 
 static void emit_zero(Asm *a, int r) {
@@ -332,6 +335,14 @@ void asm_end(Asm *a, uint32_t noperand) {
 
 /* ---- loops around it ---- */
 
+void asm_take_input(Asm *a, int operand, uint32_t input) {
+    with_word(a, LOAD_WORD, pointer_of[operand], RSI, input);
+}
+
+void asm_take_output(Asm *a, int operand, uint32_t output) {
+    with_word(a, LOAD_WORD, pointer_of[operand], RDX, output);
+}
+
 void asm_start_again(Asm *a) {
     emit_zero(a, RAX);
 }
@@ -362,6 +373,40 @@ void asm_count_down(Asm *a, int operand, size_t at) {
     x86_byte(a, 0x0F);
     x86_byte(a, 0x85);
     emit_word32(a, at - (a->code.n + 4));
+}
+
+void asm_store_count(Asm *a, int operand, uint32_t word) {
+    with_word(a, STORE_WORD, pointer_of[operand], RDX, word);
+}
+
+/* With the byte at [base + rax]. */
+static void with_bool(Asm *a, const uint8_t *opcode, size_t n, int reg, int base) {
+    x86_byte(a, 0x40U | (unsigned)(base > 7));
+    emit_bytes(a, opcode, n);
+    mod_rm(a, 1, reg, INDEXED);
+    x86_byte(a, (unsigned)(RAX << 3) | (unsigned)(base & 7));
+    x86_byte(a, 0);
+}
+
+/* vmovd esi, the mask */
+void asm_store_mask(Asm *a, int from, int operand) {
+    static const uint8_t store[] = {0x88};
+    x86_registers(a, x86_form(PP_66, MAP_0F, 0x7E, false), from, NO_REG, RSI);
+    with_byte(a, BYTE_AND, RSI, 1);
+    with_bool(a, store, sizeof store, RSI, pointer_of[operand]);
+}
+
+/* movzx, jnz */
+size_t asm_if_true(Asm *a, int operand) {
+    static const uint8_t load[] = {0x0F, 0xB6};
+    with_bool(a, load, sizeof load, RSI, pointer_of[operand]);
+    emit_rex(a, RSI, RSI);
+    x86_byte(a, 0x85);
+    mod_rm(a, 3, RSI, RSI);
+    x86_byte(a, 0x0F);
+    x86_byte(a, 0x85);
+    emit_word32(a, 0);
+    return a->code.n;
 }
 
 #endif

@@ -35,6 +35,7 @@ enum {
 typedef struct Form {
     int pp, map, opcode;
     bool w;
+    bool evex;   /* EVEX also below 512 bits, where VEX lacks it */
     int mask;    /* EVEX: write under it */
     bool zeroes; /* with a mask: elements that it leaves out become 0 */
 } Form;

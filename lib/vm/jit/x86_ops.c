@@ -378,6 +378,7 @@ static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], 
     case CONVERT: { /* vcvtdq2ps, vcvtqq2pd */
         Form f = x86_form(a->eight ? PP_F3 : PP_NONE, MAP_0F, 0, a->eight);
         f.opcode = a->eight ? integer[op].eight : integer[op].four;
+        f.evex = a->eight;
         x86_registers(a, f, to, NO_REG, x);
         break;
     }
