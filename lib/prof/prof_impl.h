@@ -197,7 +197,7 @@ bool dim_known(const Profile *p, Sym name, int64_t *v);
 bool ranks_is_sharded(const Profile *p, const Graph *g, ApplyId id);
 /* Notes an exchange that ran so often, if the Apply is one; its inputs' sizes in bytes
  * together, NAN: unknown. */
-bool ranks_exchanges(const Profile *p, const Graph *g, ApplyId id);
+bool ranks_exchanges(const Graph *g, ApplyId id);
 void ranks_note(Profile *p, const Graph *g, ApplyId id, double bytes, double times);
 /* Of a step of each_shard. */
 LoopStep shard_step(Arena *a, const Costed *c);

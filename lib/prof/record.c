@@ -228,7 +228,7 @@ static bool record_step(void *ctx, size_t step, const Call *c, double seconds) {
     double own = seconds > f.inner ? seconds - f.inner : 0;
     r->now_s += own;
     if (f.sharded) p->shards_now_s += own;
-    if (ranks_exchanges(p, c->g, c->id)) ranks_note(p, c->g, c->id, bytes_in(c), 1);
+    if (ranks_exchanges(c->g, c->id)) ranks_note(p, c->g, c->id, bytes_in(c), 1);
     add_cost(r);
     if (p->events.n < EVENTS_MAX) {
         Event e = {c->g, c->id, f.start, seconds, (int)p->frames.n};
@@ -347,7 +347,7 @@ static void add_costs(Profile *p, const Walk *w, const Costed *c, Rec *r,
     add_times(p, w, &r->math, cost->math);
     add_times(p, w, &r->read, cost->read);
     add_times(p, w, &r->written, cost->written);
-    if (ranks_exchanges(p, c->g, c->id))
+    if (ranks_exchanges(c->g, c->id))
         ranks_note(p, c->g, c->id, static_bytes(p->tmp, c), (double)w->calls);
 }
 
