@@ -138,13 +138,16 @@ const Pass rewrite_passes[] = {
     {"read-from-end", "reads",
      "Counts bounds from the end that are given by the size: x[1:n - 1] is x[1:-1].",
      ALGEBRA, .node = read_from_end_pass, .ops = indexed},
+    {"read-counted", "reads",
+     "Replaces an index array that counts by a slice: x[arange(2, n)] is x[2:n].",
+     ALGEBRA, .node = read_counted_pass, .ops = indexed},
     {"merge-reads", "reads",
      "Merges an index with another, and reads what set_subtensor or inc_subtensor "
      "wrote, or one part of what concatenate joins.",
      ALGEBRA, .node = read_merge_pass, .ops = slices, .uses = true},
     {"useless-write", "reads",
-     "Removes a write of what is there and one that another overwrites, and merges the "
-     "write of a part with one to a part of that.",
+     "Removes a write of what is there, one to all there is and one that another "
+     "overwrites, and merges the write of a part with one to a part of that.",
      ALGEBRA, .node = read_write_pass, .ops = scatters, .uses = true},
     {"reorder-write", "reads",
      "Replaces a write to all places of an axis, in another order, by a read in that "
@@ -258,8 +261,9 @@ const Pass rewrite_passes[] = {
      "Does products and elementwise work on rows of sequences for all steps at once.",
      1.65, .graph = scan_pushout_pass, .ops = loops},
     {"scan-sums-out", "scan",
-     "Sums over the steps after the loop, and sums products as one product.", 1.66,
-     .graph = scan_sum_pass, .ops = loops},
+     "Sums over the steps after the loop, and sums products as one product; writes to "
+     "one place in each step at once.",
+     1.66, .graph = scan_sum_pass, .ops = loops},
     {"scan-unroll", "scan",
      "Replaces a loop of one step, or of a few steps of elementwise work, by its "
      "steps.",

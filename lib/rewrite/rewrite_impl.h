@@ -123,7 +123,7 @@ NodePass rewrite_fold_pass, rewrite_swapped_pass, rewrite_specify_pass,
     reduce_empty_pass, batch_reduce_transposed_pass, batch_reduce_product_pass,
     batch_transposed_product_pass, batch_diagonal_product_pass, batch_sum_factor_pass,
     batch_outer_product_pass, read_none_pass, read_reorder_pass, read_split_pass,
-    read_write_pass, read_from_end_pass, terms_power_pass;
+    read_write_pass, read_from_end_pass, read_counted_pass, terms_power_pass;
 GraphPass fuse_pass, inline_pass, inline_expand_pass, ifelse_results_pass,
     ifelse_numbers_pass, read_join_pass, rows_pass, solve_share_pass, terms_pass,
     terms_float_pass, factors_float_pass, terms_fast_pass, factors_fast_pass,
@@ -443,6 +443,13 @@ static inline bool rw_is(const Rewriter *r, const Apply *a, KnownOp op) {
 const void *rewriter_uniform(Rewriter *r, Var v);
 bool rewriter_is_number(Rewriter *r, Var v,
                         double x); /* a uniform constant of that value; -0 is not 0 */
+bool read_is_counted(Rewriter *r, Var v); /* an index array that counts, or turned */
+bool read_counts_from(Rewriter *r, Var v, int64_t *first); /* in order */
+/* Is each number of v by *back less than that of w? */
+bool read_counts_behind(Rewriter *r, Var v, Var w, int64_t *back);
+/* x[at] as a slice, if such an array certainly stays within it; VAR_NONE: it may not.
+ */
+Var read_counted_rows(Rewriter *r, Var x, Var at);
 bool rewriter_is_zeros(Rewriter *r, Var v); /* certainly, whatever its shape */
 /* Is no element negative, by its dtype, value or op? Is every element of a constant
  * positive? (guard.c) */

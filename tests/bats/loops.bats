@@ -445,8 +445,8 @@ Y
     ok 'grep "scan(.*" r.yaml | grep -c "sequences" || true' 0
     ok 'ggrad f.yaml --cost c --wrt u --check u="[1,2,-1,3,0.5,2]" >/dev/null' ''
     for mode in FAST_COMPILE DEBUG; do
-        grun g.tlg --mode "$mode" u='[1,2,-1,3,0.5,2]' -r '*'=a.npz
-        ok 'grun r.yaml u="[1,2,-1,3,0.5,2]" --expect "*"=@a.npz' '' || fail "$mode"
+        grun g.tlg --mode "$mode" u='[1,2,-1,3,0.5,2]' -r d_c_d_u=a.npy >/dev/null
+        ok 'grun r.yaml u="[1,2,-1,3,0.5,2]" --expect d_c_d_u=@a.npy >/dev/null' '' || fail "$mode"
     done
 }
 
@@ -456,4 +456,52 @@ Y
     ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[4] + y[3]' --outputs z | grun" 'z = 48.0'
     ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = sum(y[3:])' --outputs z | grun" 'z = 48.0'
     ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[2]' --outputs z | grun" 'z = 8.0'
+}
+
+# Each line, a loop that counts and reads or writes by that number|what is left of it: seq, rows are sequences; outside, they are
+# gathered before; gather, in each step;
+# scan, no array is a state; write, one is; none, there is no loop. Values, gradients and errors are the same in all modes.
+@test "loops by index are loops over rows" {
+    local expr left mode in
+    while IFS='|' read -r expr left; do
+        gload -i 'x: float64[n]' -i 'A: float64[n, m]' -i 'k: int64[n]' -e "y = $expr" -e 'c = sum(y * y)' --outputs y,c -o q.tlg
+        grewrite q.tlg --no-provenance -O yaml >r.yaml
+        case $left in
+            seq) ok 'grep -c -E "[a-zA-Z0-9_]\[(i|k|x|i_1)\]" r.yaml || true' 0 ;;
+            outside) ok 'sed -n "/^inputs/,\$p" r.yaml | grep -c -E "[a-zA-Z0-9_]\[k\]"' 1 ;;
+            gather) ok 'grep -E -q "[a-zA-Z0-9_]\[(i|k|x|i_1)\]" r.yaml' '' ;;
+            scan) ok 'grep "scan(" r.yaml | grep -c "keep=" || true' 0 ;;
+            write) ok 'grep "scan(" r.yaml | grep -c "keep=..last" || true' 1 ;;
+            none) ok 'grep -c "scan(" r.yaml || true' 0 ;;
+        esac || fail "$expr"
+        ggrad q.tlg --cost c --wrt x,A --disconnected ignore -o g.tlg
+        for in in 'x=[1,-2,3,0.5] A=[[1,2,3],[4,5,6],[7,8,9],[-1,0,2]] k=[1,0,3,1]' 'x=[] A=zeros((0,3)) k=int64([])' \
+            'x=[2.] A=[[1.,2,3]] k=[0]' 'x=[2.,-1] A=[[1.,2,3],[4,0,1]] k=[1,1]'; do
+            for mode in FAST_RUN FAST_COMPILE DEBUG; do # shellcheck disable=SC2086
+                grun g.tlg --mode "$mode" --on-unused-input ignore $in >"o.$mode" 2>e.txt || sed -n '1s/.*error.\([A-Z_]*\).*/\1/p' e.txt >"o.$mode"
+            done
+            ok 'cmp o.FAST_RUN o.FAST_COMPILE && cmp o.FAST_RUN o.DEBUG' '' || fail "$expr with $in"
+        done
+    done <<'END'
+scan(lambda i, s: 0.5 * s + x[i], sequences=[arange(n)], outputs_info=[0.0])|seq
+scan(lambda i, s: 0.5 * s + x[i + 1] * x[i], sequences=[arange(n - 1)], outputs_info=[0.0])|seq
+scan(lambda i, s: 0.5 * s * sum(A[i]) + A[i, 2], sequences=[arange(n)], outputs_info=[1.0])|seq
+scan(lambda i, s: 0.5 * s + A.T[:, i], sequences=[arange(n)], outputs_info=[ones(m)])|seq
+scan(lambda i, s: s * 0.5 + x[i], sequences=[arange(n)[::-1]], outputs_info=[0.0])|seq
+scan(lambda k, s: s * 0.5 + x[k], sequences=[k], outputs_info=[0.0])|outside
+scan(lambda k, s: s * 0.5 + A[k], sequences=[k], outputs_info=[ones(m)])|gather
+scan(lambda i, s: [s * 0.5 + x[i], until(s > 2)], sequences=[arange(n)], outputs_info=[0.0])|gather
+scan(lambda i, y: set_subtensor(y[i], sin(x[i]) * 2), sequences=[arange(n)], outputs_info=[zeros(n)], keep="last")|none
+scan(lambda i, y: inc_subtensor(y[i + 1], x[i] * A[i, 0]), sequences=[arange(n - 1)], outputs_info=[zeros(n)], keep="last")|scan
+scan(lambda i, k, y: inc_subtensor(y[k], x[i]), sequences=[arange(n), k], outputs_info=[zeros(n)], keep="last")|none
+scan(lambda k, y: set_subtensor(y[k], x[k] * 2), sequences=[k], outputs_info=[zeros(n)], keep="last")|write
+scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] + x[i]), sequences=[arange(1, n)], outputs_info=[x], keep="last")|scan
+scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] - y[i - 2] + x[i]), sequences=[arange(2, n)], outputs_info=[x], keep="last")|scan
+scan(lambda i, y: set_subtensor(y[i + 2], y[i + 1] * y[i] + x[i]), sequences=[arange(n - 2)], outputs_info=[x], keep="last")|scan
+scan(lambda i, Y: set_subtensor(Y[i], 0.5 * Y[i - 1] + A[i]), sequences=[arange(1, n)], outputs_info=[A], keep="last")|scan
+scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] + x[i]), sequences=[arange(n)], outputs_info=[x], keep="last")|write
+scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i + 1] + x[i]), sequences=[arange(n - 1)], outputs_info=[x], keep="last")|write
+scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] + y[0]), sequences=[arange(1, n)], outputs_info=[x], keep="last")|write
+scan(lambda i, y: inc_subtensor(y[i], 0.5 * y[i - 1]), sequences=[arange(1, n)], outputs_info=[x], keep="last")|write
+END
 }

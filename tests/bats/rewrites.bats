@@ -229,7 +229,7 @@ x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - exp(
 x: float64[n, 3]; c: int64; s: float64|exp(x) - inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], -s)
 x: float64[n, 3]; c: int64; s: float64|exp(x) + inc_subtensor(zeros_like(x)[c], s)|scatter-into|inc_subtensor(exp(x)[c], s)
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], 2.) + x * s|scatter-into|inc_subtensor((x * s)[c], 2.0)
-x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-into|inc_subtensor(zeros_like(x)[c], s) - x
+x: float64[n, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) - x|scatter-into|inc_subtensor((-x)[c], s)
 x: float64[n, 3]; c: int64; s: float64|inc_subtensor(x[c], s) - x * s|scatter-into|inc_subtensor(x[c], s) - x * s
 x: float64[3]; c: int64; s: float64; y: float64[n, 3]|inc_subtensor(zeros_like(y)[c], s) - x * s|scatter-into|inc_subtensor(zeros_like(y)[c], s) - x * s
 x: float64[n, 3]; y: float64[3, 3]; c: int64; s: float64|inc_subtensor(zeros_like(x)[c], s) + x @ y|scatter-into|inc_subtensor((x @ y)[c], s)
@@ -940,4 +940,24 @@ END
     chain_of 'abs(h[1:])' long >c.yaml
     shell "grewrite -v c.yaml -o o.tlg"
     grep -q 'the rewrite read-exactly stopped after [0-9]* replacements$' .err || complain 'says that it stopped' "$step"
+}
+
+@test "an index array that counts is a slice, if it certainly stays within the dim" {
+    pass_makes '--verify 2' <<'END'
+x: float64[n]|x[arange(n)]|read-counted|x
+x: float64[n]|x[arange(1, n)]|read-counted|x[1:]
+x: float64[n]|x[arange(n - 1)]|read-counted|x[:-1]
+x: float64[n]|x[arange(n - 3) + 1]|read-counted|x[1:-2]
+x: float64[n]|x[1 + arange(n - 1)]|read-counted|x[1:]
+x: float64[n]|x[arange(1, n) - 1]|read-counted|x[:-1]
+x: float64[n]|x[arange(n)[::-1]]|read-counted|x[::-1]
+x: float64[n, 3]|x[:, arange(2) + 1]|read-counted|x[:, 1:]
+x: float64[n, m]|x[:, arange(m)]|read-counted|x
+x: float64[n]; y: float64[n]|set_subtensor(x[arange(n)[::-1]], y)|read-counted|set_subtensor(x[:], y[::-1])
+x: float64[n]; y: float64[?]|inc_subtensor(x[arange(n - 2) + 1], sum(y))|read-counted|inc_subtensor(x[1:-1], sum(y))
+x: float64[n]|x[arange(n) - 1]|read-counted|x[arange(n) - 1]
+x: float64[n]; y: float64[m]|where(x > 0, 1., 0.)[arange(m)]|read-counted|where(x > 0.0, 1.0, 0.0)[arange(m)]
+x: float64[n]|inc_subtensor(zeros_like(x)[:], x)|useless-write|zeros_like(x) + x
+x: float64[n, m]; y: float64[m]|inc_subtensor(x[:], y)|useless-write|x + y
+END
 }

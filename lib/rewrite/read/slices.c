@@ -408,3 +408,160 @@ bool read_from_end_pass(Rewriter *r, ApplyId id, Var *out) {
     return out[0] != VAR_NONE &&
            type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
 }
+
+/* ---- index arrays that count ---- */
+
+/* The numbers from `first` on, in order or turned, below stop + more. */
+typedef struct Counted {
+    int64_t first, more;
+    Var stop;
+    bool turned;
+} Counted;
+
+static bool is_turn(Rewriter *r, ApplyId id) {
+    int64_t step;
+    return r->g->apply[id].nin == 2 &&
+           strcmp(sym_text(r->s, rewriter_prop(r, &r->g->apply[id], "index")->sym),
+                  "::$") == 0 &&
+           rewriter_int_const(r, rewriter_input(r, id, 1), &step) && step == -1;
+}
+
+static bool is_count(Rewriter *r, ApplyId id, Counted *c) {
+    size_t nin = r->g->apply[id].nin;
+    int64_t step = 1;
+    c->first = 0;
+    c->stop = rewriter_input(r, id, nin > 1);
+    return (nin < 2 || rewriter_int_const(r, rewriter_input(r, id, 0), &c->first)) &&
+           (nin < 3 || rewriter_int_const(r, rewriter_input(r, id, 2), &step)) &&
+           step == 1 && c->first < LARGE_PART && c->first > -LARGE_PART;
+}
+
+/* arange(...), with numbers added to it, or turned. */
+static bool find_counted(Rewriter *r, Var v, Counted *c) {
+    *c = (Counted){0};
+    for (int depth = 0; depth < 4; depth++) {
+        ApplyId id = var_owner(r->g, v);
+        if (id == APPLY_NONE) return false;
+        const Apply *a = &r->g->apply[id];
+        int64_t k;
+        if (rw_is(r, a, OP_ARANGE)) {
+            if (!is_count(r, id, c)) return false;
+            c->first += c->more;
+            return true;
+        }
+        if (rw_is(r, a, OP_SUBTENSOR) && is_turn(r, id)) {
+            c->turned = !c->turned;
+            v = rewriter_input(r, id, 0);
+            continue;
+        }
+        bool sum = rw_is(r, a, OP_ADD);
+        size_t other = 0;
+        if (!sum && !rw_is(r, a, OP_SUBTRACT)) return false;
+        if (sum && !rewriter_int_const(r, rewriter_input(r, id, 1), &k)) other = 1;
+        if (!rewriter_int_const(r, rewriter_input(r, id, !other), &k) ||
+            k > LARGE_PART || k < -LARGE_PART)
+            return false;
+        c->more += sum ? k : -k;
+        v = rewriter_input(r, id, other);
+    }
+    return false;
+}
+
+bool read_is_counted(Rewriter *r, Var v) {
+    Counted c;
+    return find_counted(r, v, &c);
+}
+
+bool read_counts_from(Rewriter *r, Var v, int64_t *first) {
+    Counted c;
+    bool ok = find_counted(r, v, &c) && !c.turned;
+    *first = c.first;
+    return ok;
+}
+
+bool read_counts_behind(Rewriter *r, Var v, Var w, int64_t *back) {
+    Counted x, y;
+    bool ok = find_counted(r, v, &x) && find_counted(r, w, &y) && !x.turned &&
+              !y.turned && x.stop == y.stop && x.first - x.more == y.first - y.more;
+    *back = y.more - x.more;
+    return ok;
+}
+
+/* The slice of the axis that takes these, if it certainly has them all. */
+static bool counted_item(Read *q, int axis, const Counted *c, ReadItem *to) {
+    Rewriter *r = q->r;
+    int64_t stop, less;
+    Dim size = q->t->dim[axis];
+    *to = read_all;
+    if (c->first < 0) return false;
+    if (dim_is_known(size) && rewriter_int_const(r, c->stop, &stop)) {
+        if (stop > size - c->more) return false;
+        *to = read_item_slice(r, c->first, stop + c->more, size);
+        return stop + c->more >= c->first;
+    }
+    if (!size_less(q, axis, c->stop, INT64_MAX, &less) || less < c->more) return false;
+    if (c->first > 0) to->start = const_int(&r->b, c->first);
+    if (less > c->more) to->stop = const_int(&r->b, c->more - less);
+    rewriter_grow(r);
+    return true;
+}
+
+/* The axis with such an array, which becomes a slice; -1: there is none. */
+static int count_slice(Read *q, bool *turned) {
+    Counted c;
+    int axis = read_array_axis(q);
+    if (axis < 0 || !dtype_is_integer(var_type(q->r->g, q->item[axis].array)->dtype) ||
+        !find_counted(q->r, q->item[axis].array, &c) ||
+        !counted_item(q, axis, &c, &q->item[axis]))
+        return -1;
+    *turned = c.turned;
+    return axis;
+}
+
+static Var turn_axis(Rewriter *r, Var v, int ndim, int axis) {
+    ReadItem item[MAX_NDIM];
+    for (int k = 0; k < ndim; k++)
+        item[k] = read_all;
+    item[axis].step = const_int(&r->b, -1);
+    rewriter_grow(r);
+    return read_of(r, v, ndim, item);
+}
+
+Var read_counted_rows(Rewriter *r, Var x, Var at) {
+    const Type *t = var_type(r->g, x);
+    Read q = {.r = r, .x = x, .of = var_owner(r->g, x), .t = t, .nleft = t->ndim};
+    bool turned = false;
+    for (int k = 0; k < t->ndim; k++)
+        q.item[k] = read_all;
+    q.item[0].array = at;
+    if (count_slice(&q, &turned) < 0) return VAR_NONE;
+    Var v = read_of(r, x, t->ndim, q.item);
+    return turned && v != VAR_NONE ? turn_axis(r, v, t->ndim, 0) : v;
+}
+
+/* x[arange(2, n)] is x[2:n], in writes too. */
+bool read_counted_pass(Rewriter *r, ApplyId id, Var *out) {
+    const Apply a = r->g->apply[id];
+    bool read = rw_is(r, &a, OP_SUBTENSOR), turned = false;
+    Read q;
+    Var last = rewriter_input(r, id, a.nin - 1);
+    if (var_type(r->g, last)->kind != TYPE_TENSOR || var_type(r->g, last)->ndim != 1 ||
+        var_owner(r->g, last) == APPLY_NONE || !read_parse(r, id, read ? 1 : 2, &q))
+        return false;
+    int axis = count_slice(&q, &turned);
+    if (axis < 0) return false;
+    Var y = read ? VAR_NONE : rewriter_input(r, id, 1);
+    int ydim = read ? 0 : var_type(r->g, y)->ndim, at = ydim - (q.t->ndim - axis);
+    if (read) {
+        out[0] = read_of(r, q.x, q.t->ndim, q.item);
+        if (turned && out[0] != VAR_NONE)
+            out[0] = turn_axis(r, out[0], q.t->ndim, axis);
+    } else {
+        if (turned && at >= 0 && var_type(r->g, y)->dim[at] != 1)
+            y = turn_axis(r, y, ydim, at);
+        if (y == VAR_NONE) return false;
+        out[0] = read_write_of(r, &a, q.x, y, q.t->ndim, q.item);
+    }
+    return out[0] != VAR_NONE &&
+           type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
+}

@@ -213,14 +213,17 @@ bool read_write_pass(Rewriter *r, ApplyId id, Var *out) {
     if (!read_parse(r, id, 2, &w) || w.nadd) return false;
     if ((out[0] = write_once(&w)) != VAR_NONE)
         return type_keeps(var_type(r->g, a.out), var_type(r->g, out[0]));
-    if (!rw_is(r, &a, OP_SET_SUBTENSOR)) return false;
     const Type *t = var_type(r->g, a.out);
     Var y = rewriter_input(r, id, 1), in[READ_INPUTS + 2];
-    bool all = true;
+    bool all = rewrite_dims_fit(var_type(r->g, y), t),
+         set = rw_is(r, &a, OP_SET_SUBTENSOR);
     for (int k = 0; k < w.t->ndim; k++)
         all &= read_takes_all(&w.item[k]);
-    if (all && rewrite_dims_fit(var_type(r->g, y), t))
+    if (!set && (!all || var_type(r->g, y)->dtype != t->dtype)) return false;
+    if (all && set)
         out[0] = rewriter_fit(r, y, t);
+    else if (all)
+        out[0] = rewriter_apply(r, op_known(r->s, OP_ADD), NULL, 2, (Var[]){w.x, y});
     else if (read_is_safe(&w) && is_part_of(&w, y))
         out[0] = w.x;
     else if ((in[0] = before_write(&w)) != VAR_NONE) {

@@ -1,6 +1,7 @@
 /* Moves work out of a loop. What a step computes from invariants is computed once,
  * before the loop. What it computes from rows of sequences alone is computed for all
  * steps at once: products of rows become one matrix product. */
+#include "op/index_text.h"
 #include "rewrite/scan/pass.h"
 
 #include <string.h>
@@ -113,6 +114,7 @@ typedef struct PushOut {
     uint8_t *take;   /* chosen to come from outside */
     uint8_t *always; /* every step needs it */
     uint8_t *sizing; /* its values may decide a size */
+    bool sure;       /* what was just made can't fail itself */
     bool turned;     /* all sequences are read backwards: rows are in their stored
                       * order */
 } PushOut;
@@ -293,6 +295,99 @@ static Var slice_rows(PushOut *q, const Apply *a, const Var *in) {
     return rewriter_apply(r, a->op, props_make(r->s, a->op, 1, &arg), a->nin, x);
 }
 
+/* Which item of an index is the only number of rows, among numbers and slices that are
+ * the same in each step; -1: there is none, or another part. */
+static int item_of_rows(const PushOut *q, const Apply *a, const Var *in,
+                        const IndexItems *ix) {
+    int found = -1;
+    for (int i = 0; i < ix->n; i++) {
+        const IndexItem *it = &ix->item[i];
+        if (it->kind != IX_INPUT && it->kind != IX_SLICE) return -1;
+        if (it->kind == IX_INPUT && q->kind[in[1 + it->input]] == ROWS) {
+            if (found >= 0) return -1;
+            found = i;
+        }
+    }
+    for (size_t i = 1; found >= 0 && i < a->nin; i++) {
+        const Type *t = var_type(q->fn, in[i]);
+        bool rows = i == 1 + (size_t)ix->item[found].input;
+        if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_integer(t->dtype) ||
+            (!rows && q->kind[in[i]] != FIXED))
+            return -1;
+    }
+    return found;
+}
+
+/* x with the other items of the index; *axis: of the rows in it. */
+static Var read_other_items(PushOut *q, const Var *in, const IndexItems *ix, int rows,
+                            int *axis) {
+    Rewriter *r = q->l->r;
+    Str text = STR(r->s);
+    Var x[2 * MAX_NDIM] = {q->out.var[in[0]]};
+    size_t n = 1;
+    *axis = 0;
+    for (int i = 0; i < ix->n; i++) {
+        const IndexItem *it = &ix->item[i];
+        int part[] = {it->start, it->stop, it->step};
+        if (i) str_puts(&text, ", ");
+        if (i == rows) str_putc(&text, ':');
+        if (i == rows) continue;
+        if (i < rows) *axis += it->kind == IX_SLICE;
+        if (it->kind == IX_INPUT) {
+            str_putc(&text, '$');
+            x[n++] = q->out.var[in[1 + it->input]];
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            if (k == 1 || (k == 2 && part[2] >= 0)) str_putc(&text, ':');
+            if (part[k] < 0) continue;
+            str_putc(&text, '$');
+            x[n++] = q->out.var[in[1 + part[k]]];
+        }
+    }
+    const Op *op = op_known(r->s, OP_SUBTENSOR);
+    PropArg arg = {"index", PROP_STR(sym(r->s, str_text(&text)))};
+    str_free(&text);
+    return n == 1 && ix->n == 1
+               ? x[0]
+               : rewriter_apply(r, op, props_make(r->s, op, 1, &arg), n, x);
+}
+
+static Var axis_first(PushOut *q, Var x, int axis) {
+    int64_t to[MAX_NDIM];
+    int n = var_type(q->l->r->g, x)->ndim;
+    if (axis == 0) return x;
+    to[0] = axis;
+    for (int i = 0, k = 1; i < n; i++)
+        if (i != axis) to[k++] = i;
+    return apply_with_axes(q, "transpose", "axes", x, PROP_INTS(to, (size_t)n));
+}
+
+/* x[i] of an x that is the same in each step: x by all numbers i at once, which are as
+ * many as there are steps. What a number reads must be a single element, or the numbers
+ * count, so that no row is copied. */
+static Var gather_rows(PushOut *q, const Apply *a, const Var *in) {
+    Rewriter *r = q->l->r;
+    IndexItems ix;
+    int axis;
+    if (a->nin > MAX_NDIM || q->fn->until != VAR_NONE ||
+        !index_parse(sym_text(r->s, rewriter_prop(r, a, "index")->sym), &ix))
+        return VAR_NONE;
+    int rows = item_of_rows(q, a, in, &ix);
+    if (rows < 0) return VAR_NONE;
+    Var at = q->out.var[in[1 + ix.item[rows].input]];
+    if (var_type(q->fn, a->out)->ndim > 0 && !read_is_counted(r, at)) return VAR_NONE;
+    Var x = read_other_items(q, in, &ix, rows, &axis);
+    if (x != VAR_NONE) x = axis_first(q, x, axis);
+    if (x == VAR_NONE) return x;
+    Var adjacent = read_counted_rows(r, x, at);
+    q->sure = adjacent != VAR_NONE && a->nin == 2;
+    if (adjacent != VAR_NONE) return adjacent;
+    const Op *op = op_known(r->s, OP_SUBTENSOR);
+    PropArg arg = {"index", PROP_STR(sym(r->s, "$"))};
+    return rewriter_apply(r, op, props_make(r->s, op, 1, &arg), 2, (Var[]){x, at});
+}
+
 static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     static const KnownOp reductions[] = {OP_SUM, OP_MEAN, OP_MAX, OP_MIN, OP_PROD};
     const Apply *a = &q->fn->apply[id];
@@ -303,8 +398,8 @@ static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     if (a->op->elemwise) return elementwise_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_MATMUL)) return matmul_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_TRANSPOSE)) return transpose_rows(q, a, x, n);
-    if (rw_is(q->l->r, a, OP_SUBTENSOR) && q->kind[in[0]] == ROWS)
-        return slice_rows(q, a, in);
+    if (rw_is(q->l->r, a, OP_SUBTENSOR))
+        return (q->kind[in[0]] == ROWS ? slice_rows : gather_rows)(q, a, in);
     if (rw_is(q->l->r, a, OP_ZEROS_LIKE) || rw_is(q->l->r, a, OP_ONES_LIKE))
         return rewriter_apply(q->l->r, a->op, a->props, 1, &x);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
@@ -328,6 +423,13 @@ static bool fails_by_row(const PushOut *q, ApplyId id) {
            (op->from || (op->fails && op->fails(q->fn, id)));
 }
 
+static uint8_t inputs_fail(const PushOut *q, ApplyId id) {
+    uint8_t any = 0;
+    for (size_t i = 0; i < q->fn->apply[id].nin; i++)
+        any |= q->out.fails[apply_in(q->fn, id)[i]];
+    return any;
+}
+
 static void classify_body(PushOut *q) {
     for (ApplyId id = 0; id < q->fn->napply; id++) {
         const Apply *a = &q->fn->apply[id];
@@ -340,10 +442,12 @@ static void classify_body(PushOut *q) {
             heavy |= q->heavy[v] != 0;
         }
         if (!rows || !all || fails_by_row(q, id)) continue;
+        q->sure = false;
         Var x = apply_to_all_rows(q, id);
         if (x == VAR_NONE) continue;
         q->out.var[a->out] = x;
         outside_note(&q->out, id);
+        if (q->sure) q->out.fails[a->out] = inputs_fail(q, id);
         q->kind[a->out] = ROWS;
         q->heavy[a->out] = heavy;
     }

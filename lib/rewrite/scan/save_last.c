@@ -7,8 +7,9 @@
 /* ---- rows that are read ---- */
 
 /* How many of the last rows an Apply reads from its first input by x[-1], x[-1, ...] or
- * x[-m:], or by the same counted from the first row; 0: also others. */
-static int64_t rows_from_end(Rewriter *r, ApplyId id) {
+ * x[-m:], or by the same counted from the first row; 0: also others. *to_end: not just
+ * rows before the last one, without which a loop needs fewer steps. */
+static int64_t rows_from_end(Rewriter *r, ApplyId id, bool *to_end) {
     const Apply *ap = &r->g->apply[id];
     int64_t i;
     if (!op_is(r->s, ap->op, OP_SUBTENSOR) || ap->nin < 2) return 0;
@@ -21,6 +22,7 @@ static int64_t rows_from_end(Rewriter *r, ApplyId id) {
         !rewriter_int_const(r, first, &i))
         return 0;
     Dim rows = var_type(r->g, rewriter_input(r, id, 0))->dim[0];
+    *to_end = tail || i < 0 || i == rows - 1;
     if (i >= 0 && dim_is_known(rows)) i -= rows;
     if (i >= 0 || i < -(1 << 30)) return 0;
     for (size_t k = 2; k < ap->nin; k++) /* the rows may themselves be an index */
@@ -32,14 +34,17 @@ static int64_t rows_from_end(Rewriter *r, ApplyId id) {
 static int64_t last_rows_read(const Scan *l, size_t o) {
     Var v = scan_output(l, o);
     int64_t most = 0;
+    bool to_end = false, any_to_end = false;
     if (l->root[v]) return 0;
     for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
         ApplyId user = l->clients->client[k];
-        int64_t n = apply_in(l->r->g, user)[0] == v ? rows_from_end(l->r, user) : 0;
+        int64_t n =
+            apply_in(l->r->g, user)[0] == v ? rows_from_end(l->r, user, &to_end) : 0;
         if (n == 0) return 0;
         if (n > most) most = n;
+        any_to_end |= to_end;
     }
-    return most;
+    return any_to_end ? most : 0;
 }
 
 bool scan_reread_output(Scan *l, size_t o, Var rows) {
@@ -65,8 +70,9 @@ static bool read_last_rows(Scan *l, size_t o, Var rows) {
         ApplyId user = l->clients->client[k];
         Apply ap = r->g->apply[user];
         Var *in = NEW_N(l->a, ap.nin, Var);
+        bool to_end;
         in[0] = rows;
-        in[1] = const_int(&r->b, -rows_from_end(r, user));
+        in[1] = const_int(&r->b, -rows_from_end(r, user, &to_end));
         rewriter_grow(r);
         for (size_t i = 2; i < ap.nin; i++)
             in[i] = rewriter_input(r, user, i);
@@ -125,9 +131,10 @@ static bool keep_last_value(Scan *l, bool *ok) {
         for (uint32_t k = l->clients->first[v]; k < l->clients->first[v + 1]; k++) {
             ApplyId user = l->clients->client[k];
             const Apply *ap = &l->r->g->apply[user];
+            bool to_end;
             itself[o] &=
                 ap->nin == 2 && apply_in(l->r->g, user)[0] == v &&
-                rows_from_end(l->r, user) == 1 &&
+                rows_from_end(l->r, user, &to_end) == 1 &&
                 strcmp(sym_text(l->r->s, rewriter_prop(l->r, ap, "index")->sym), "$") ==
                     0;
         }
