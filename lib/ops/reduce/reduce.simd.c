@@ -399,17 +399,14 @@ ARG(argmin_f64, double, SMALLER_F)
     { LOAD, DT, sizeof(A_), NAME##_quick_runs, NAME##_quick_rows, NAME##_join }
 #define WHOLE_LOOPS(NAME, DT, A_)                                                      \
     { DT_NONE, DT, sizeof(A_), NAME##_quick_runs, NAME##_rows, NAME##_join }
-#define SUM_F64                                                                        \
-    {                                                                                  \
-        DT_NONE, DT_FLOAT64, sizeof(double), sum_f64_quick_runs, sum_f64_rows,         \
-            sum_f64_join                                                               \
-    }
+#define F64_LOOPS(NAME)                                                                \
+    { DT_NONE, DT_FLOAT64, sizeof(double), NAME##_quick_runs, NAME##_rows, NAME##_join }
 #define FIRST_OF(N) first_##N##_quick
 #define REST_OF(N)  rest_##N##_quick
 #else
 #define RUNS_OF(NAME)             NAME##_runs
 #define QUICK(LOAD, NAME, DT, A_) LOOPS_OF(LOAD, NAME, DT, A_, 1)
-#define SUM_F64                   FLOAT_SUM(sum_f64)
+#define F64_LOOPS(NAME)           LOOPS(NAME, DT_FLOAT64, double, 1)
 #define WHOLE_LOOPS(NAME, DT, A_) LOOPS(NAME, DT, A_, 1)
 #define FIRST_OF(N)               first_##N
 #define REST_OF(N)                rest_##N
@@ -475,7 +472,6 @@ SHORT_MEAN(i16)
 #define INT_SUM(NAME, DT) LOOPS(NAME, DT, uint64_t, 1)
 #define SHORT_SUM(NAME, DT)                                                            \
     { DT_NONE, DT, sizeof(uint64_t), RUNS_OF(NAME), NAME##_rows, NAME##_join }
-#define FLOAT_SUM(NAME) LOOPS(NAME, DT_FLOAT64, double, 1)
 #define MOMENTS(LOAD, NAME)                                                            \
     { LOAD, DT_FLOAT64, sizeof(Moments), NAME##_runs, NAME##_rows, moments_join }
 #define TRUTH_OF(LOAD, NAME)                                                           \
@@ -532,7 +528,7 @@ SHORT_MEAN(i16)
 #define COMPLEX_SUM                                                                    \
     [DT_FLOAT16] = QUICK(DT_FLOAT32, sum_f32, DT_FLOAT64, double),                     \
     [DT_FLOAT32] = QUICK(DT_NONE, sum_f32, DT_FLOAT64, double),                        \
-    [DT_FLOAT64] = SUM_F64,                                                            \
+    [DT_FLOAT64] = F64_LOOPS(sum_f64),                                                 \
     [DT_COMPLEX64] = LOOPS(sum_cf32, DT_COMPLEX128, double, 2),                        \
     [DT_COMPLEX128] = LOOPS(sum_cf64, DT_COMPLEX128, double, 2)
 
@@ -542,12 +538,12 @@ const ReduceTable LEVEL(fold_table_) =
          {[FOLD_SUM] = {WHOLE(sum, SHORT_SUM), COMPLEX_SUM},
           [FOLD_MEAN] = {MEANS(LOOPS_OF(DT_FLOAT64, sum_f64, DT_FLOAT64, double, 1)),
                          COMPLEX_SUM},
-          [FOLD_PROD] =
-              {WHOLE(prod, INT_SUM),
-               [DT_FLOAT16] = LOOPS_OF(DT_FLOAT32, prod_f32, DT_FLOAT64, double, 1),
-               [DT_FLOAT32] = FLOAT_SUM(prod_f32), [DT_FLOAT64] = FLOAT_SUM(prod_f64),
-               [DT_COMPLEX64] = LOOPS(prod_c64, DT_COMPLEX128, c128, 1),
-               [DT_COMPLEX128] = LOOPS(prod_c128, DT_COMPLEX128, c128, 1)},
+          [FOLD_PROD] = {WHOLE(prod, INT_SUM),
+                         [DT_FLOAT16] = QUICK(DT_FLOAT32, prod_f32, DT_FLOAT64, double),
+                         [DT_FLOAT32] = QUICK(DT_NONE, prod_f32, DT_FLOAT64, double),
+                         [DT_FLOAT64] = F64_LOOPS(prod_f64),
+                         [DT_COMPLEX64] = LOOPS(prod_c64, DT_COMPLEX128, c128, 1),
+                         [DT_COMPLEX128] = LOOPS(prod_c128, DT_COMPLEX128, c128, 1)},
           [FOLD_MAX] = {EXTREMES(max), [DT_BOOL] = TRUTH_OF(DT_NONE, any_u8)},
           [FOLD_MIN] = {EXTREMES(min), [DT_BOOL] = TRUTH_OF(DT_NONE, all_u8)},
           [FOLD_ANY] = {TRUTHS(any)},

@@ -1,6 +1,6 @@
 /* Vector loops for AVX2 and AVX-512, for cases where the compilers' loops are slower
- * than memory: maxima, minima, their positions, sums of float32 and of short runs. Part
- * of reduce.simd.c, whose loops define the results bit for bit.
+ * than memory: maxima, minima, their positions, sums and products of float32 and of
+ * short runs. Part of reduce.simd.c, whose loops define the results bit for bit.
  *
  * The instructions for maxima lose nan, so each block is also tested for nan, and
  * blocks with one are left to those loops. Without nan the order of combining affects
@@ -223,8 +223,8 @@ EXTREME(min_f32, float, ps, min, LESS_F)
 EXTREME(max_f64, double, pd, max, MORE_F)
 EXTREME(min_f64, double, pd, min, LESS_F)
 
-/* ---- sums of short runs: of four side by side, each in the order of its elements ----
- */
+/* ---- sums and products of short runs: of four side by side, each in the order of its
+ * elements ---- */
 /* Elements 0 and 1 of the runs at x, x + step and so on. */
 static inline void columns_f64(const char *x, ptrdiff_t step, __m256d *c) {
     const char *y = x + 2 * step;
@@ -246,45 +246,54 @@ static inline void columns_f32(const char *x, ptrdiff_t step, __m256d *c) {
     c[0] = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, 0x88));
     c[1] = _mm256_cvtps_pd(_mm_shuffle_ps(low, high, 0xDD));
 }
-#define SHORT_RUNS(N, T)                                                               \
-    static void sum_##N##_short(const char *x, ptrdiff_t step, size_t m, size_t n,     \
-                                double *acc) {                                         \
+#define SHORT_RUNS(NAME, N, T, op, F)                                                  \
+    static void NAME##_short(const char *x, ptrdiff_t step, size_t m, size_t n,        \
+                             double *acc) {                                            \
         for (; m >= 4; m -= 4, x += 4 * step, acc += 4) {                              \
             __m256d c[2], t;                                                           \
             size_t k = 2;                                                              \
             columns_##N(x, step, c);                                                   \
-            t = _mm256_add_pd(c[0], c[1]);                                             \
+            t = _mm256_##op##_pd(c[0], c[1]);                                          \
             for (; k + 2 <= n; k += 2) {                                               \
                 columns_##N(x + k * sizeof(T), step, c);                               \
-                t = _mm256_add_pd(_mm256_add_pd(t, c[0]), c[1]);                       \
+                t = _mm256_##op##_pd(_mm256_##op##_pd(t, c[0]), c[1]);                 \
             }                                                                          \
             _mm256_storeu_pd(acc, t);                                                  \
             if (k == n) continue;                                                      \
             for (ptrdiff_t i = 0; i < 4; i++)                                          \
-                acc[i] += (double)((const T *)(const void *)(x + i * step))[k];        \
+                acc[i] =                                                               \
+                    F(acc[i], (double)((const T *)(const void *)(x + i * step))[k]);   \
         }                                                                              \
-        if (m) sum_##N##_runs(x, step, m, n, acc);                                     \
+        if (m) NAME##_runs(x, step, m, n, acc);                                        \
     }
-SHORT_RUNS(f32, float)
-SHORT_RUNS(f64, double)
-/* ---- sums of float32 in float64: converted on load ---- */
+SHORT_RUNS(sum_f32, f32, float, add, PLUS)
+SHORT_RUNS(sum_f64, f64, double, add, PLUS)
+SHORT_RUNS(prod_f32, f32, float, mul, TIMES)
+SHORT_RUNS(prod_f64, f64, double, mul, TIMES)
+/* ---- sums and products of float32 in float64: converted on load ---- */
 #if TL_LEVEL == 2
 #define WIDEN(p) _mm512_cvtps_pd(_mm256_loadu_ps(p))
-/* t and, in its first lanes, the n floats at p, or as many as fit. */
-static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
-    __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);
-    return _mm512_mask_add_pd(t, some, t,
-                              _mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, p)));
-}
+/* t and, in its first lanes, the n floats at p, or as many as fit: added, or
+ * multiplied. */
+#define FLOATS_SOME(NAME, op)                                                          \
+    static VEC_pd NAME(VEC_pd t, const float *p, size_t n) {                           \
+        __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);                      \
+        return _mm512_mask_##op##_pd(t, some, t,                                       \
+                                     _mm512_cvtps_pd(_mm256_maskz_loadu_ps(some, p))); \
+    }
 #else
 #define WIDEN(p) _mm256_cvtps_pd(_mm_loadu_ps(p))
-static VEC_pd add_some(VEC_pd t, const float *p, size_t n) {
-    __m128i some =
-        _mm_cmpgt_epi32(_mm_set1_epi32(n < 4 ? (int)n : 4), _mm_setr_epi32(0, 1, 2, 3));
-    VEC_pd sum = _mm256_add_pd(t, _mm256_cvtps_pd(_mm_maskload_ps(p, some)));
-    return _mm256_blendv_pd(t, sum, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(some)));
-}
+#define FLOATS_SOME(NAME, op)                                                          \
+    static VEC_pd NAME(VEC_pd t, const float *p, size_t n) {                           \
+        __m128i some = _mm_cmpgt_epi32(_mm_set1_epi32(n < 4 ? (int)n : 4),             \
+                                       _mm_setr_epi32(0, 1, 2, 3));                    \
+        VEC_pd r = VI(op, pd)(t, _mm256_cvtps_pd(_mm_maskload_ps(p, some)));           \
+        return _mm256_blendv_pd(t, r,                                                  \
+                                _mm256_castsi256_pd(_mm256_cvtepi32_epi64(some)));     \
+    }
 #endif
+FLOATS_SOME(add_some, add)
+FLOATS_SOME(times_some, mul)
 #define FLOATS(p) WIDEN((const float *)(const void *)(p))
 /* Ones that compilers don't see, or they would undo what ADD_WIDE is for. */
 static inline VEC_pd ones(void) {
@@ -294,33 +303,42 @@ static inline VEC_pd ones(void) {
 }
 /* t + v, by a product with 1, which is exact. Some CPUs convert to float64 where they
  * add: products take other units, and the sum is the same. */
-#define ADD_WIDE(t, v)  VI(fmadd, pd)(v, one, t)
-#define ADD_PLAIN(t, v) VI(add, pd)(t, v)
+#define ADD_WIDE(t, v)    VI(fmadd, pd)(v, one, t)
+#define ADD_PLAIN(t, v)   VI(add, pd)(t, v)
+#define TIMES_PLAIN(t, v) VI(mul, pd)(t, v)
 /* The same of float64. */
 #if TL_LEVEL == 2
-static VEC_pd add_some_f64(VEC_pd t, const double *p, size_t n) {
-    __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);
-    return _mm512_mask_add_pd(t, some, t, _mm512_maskz_loadu_pd(some, p));
-}
+#define DOUBLES_SOME(NAME, op)                                                         \
+    static VEC_pd NAME(VEC_pd t, const double *p, size_t n) {                          \
+        __mmask8 some = (__mmask8)(n < 8 ? (1U << n) - 1 : 0xFF);                      \
+        return _mm512_mask_##op##_pd(t, some, t, _mm512_maskz_loadu_pd(some, p));      \
+    }
 #else
-static VEC_pd add_some_f64(VEC_pd t, const double *p, size_t n) {
-    __m256i some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n < 4 ? (long long)n : 4),
-                                      _mm256_setr_epi64x(0, 1, 2, 3));
-    VEC_pd sum = _mm256_add_pd(t, _mm256_maskload_pd(p, some));
-    return _mm256_blendv_pd(t, sum, _mm256_castsi256_pd(some));
-}
+#define DOUBLES_SOME(NAME, op)                                                         \
+    static VEC_pd NAME(VEC_pd t, const double *p, size_t n) {                          \
+        __m256i some =                                                                 \
+            _mm256_cmpgt_epi64(_mm256_set1_epi64x(n < 4 ? (long long)n : 4),           \
+                               _mm256_setr_epi64x(0, 1, 2, 3));                        \
+        VEC_pd r = VI(op, pd)(t, _mm256_maskload_pd(p, some));                         \
+        return _mm256_blendv_pd(t, r, _mm256_castsi256_pd(some));                      \
+    }
 #endif
-/* The sum of LANES sums. */
-static inline double sum_of_lanes(VEC_pd *t) {
-    double sum;
-    for (size_t live = LANES * sizeof(double) / sizeof *t / 2; live; live /= 2)
-        for (size_t u = 0; u < live; u++)
-            t[u] = VI(add, pd)(t[u], t[u + live]);
-    HALVES_pd(add, t[0], sum);
-    return sum;
-}
-#define SUM_QUICK(N, T, WHOLE, ADD, SOME)                                              \
-    static double sum_##N##_quick(const T *x, size_t n) {                              \
+DOUBLES_SOME(add_some_f64, add)
+DOUBLES_SOME(times_some_f64, mul)
+/* LANES sums or products, combined to one. */
+#define OF_LANES(op)                                                                   \
+    static inline double op##_of_lanes(VEC_pd *t) {                                    \
+        double all;                                                                    \
+        for (size_t live = LANES * sizeof(double) / sizeof *t / 2; live; live /= 2)    \
+            for (size_t u = 0; u < live; u++)                                          \
+                t[u] = VI(op, pd)(t[u], t[u + live]);                                  \
+        HALVES_pd(op, t[0], all);                                                      \
+        return all;                                                                    \
+    }
+OF_LANES(add)
+OF_LANES(mul)
+#define FOLD_QUICK(NAME, T, op, WHOLE, MORE_OF, SOME)                                  \
+    static double NAME##_quick(const T *x, size_t n) {                                 \
         enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
         VEC_pd t[U], one __attribute__((unused)) = ones();                             \
         size_t i = LANES;                                                              \
@@ -329,34 +347,31 @@ static inline double sum_of_lanes(VEC_pd *t) {
         for (; i + LANES <= n; i += LANES) {                                           \
             ASK(x + i, LANES * sizeof *x);                                             \
             for (size_t u = 0; u < U; u++)                                             \
-                t[u] = ADD(t[u], WHOLE(x + i + u * W));                                \
+                t[u] = MORE_OF(t[u], WHOLE(x + i + u * W));                            \
         }                                                                              \
         for (size_t u = 0; i < n; i += W, u++)                                         \
             t[u] = SOME(t[u], x + i, n - i);                                           \
-        return sum_of_lanes(t);                                                        \
+        return op##_of_lanes(t);                                                       \
     }
-SUM_QUICK(f32, float, WIDEN, ADD_WIDE, add_some)
-SUM_QUICK(f64, double, GET_pd, ADD_PLAIN, add_some_f64)
-static void sum_f32_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
-                               void *acc) {
-    if (n > 4 && n < LANES)
-        sum_f32_short(x, step, m, n, acc);
-    else if (n < LANES)
-        sum_f32_runs(x, step, m, n, acc);
-    else
-        for (size_t i = 0; i < m; i++, x += step)
-            ((double *)acc)[i] = sum_f32_quick((const float *)(const void *)x, n);
-}
-static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,
-                               void *acc) {
-    if (n > 4 && n < LANES)
-        sum_f64_short(x, step, m, n, acc);
-    else if (n < LANES)
-        sum_f64_runs(x, step, m, n, acc);
-    else
-        for (size_t i = 0; i < m; i++, x += step)
-            ((double *)acc)[i] = sum_f64_quick((const double *)(const void *)x, n);
-}
+FOLD_QUICK(sum_f32, float, add, WIDEN, ADD_WIDE, add_some)
+FOLD_QUICK(sum_f64, double, add, GET_pd, ADD_PLAIN, add_some_f64)
+FOLD_QUICK(prod_f32, float, mul, WIDEN, TIMES_PLAIN, times_some)
+FOLD_QUICK(prod_f64, double, mul, GET_pd, TIMES_PLAIN, times_some_f64)
+#define QUICK_RUNS(NAME, T)                                                            \
+    static void NAME##_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,   \
+                                  void *acc) {                                         \
+        if (n > 4 && n < LANES)                                                        \
+            NAME##_short(x, step, m, n, acc);                                          \
+        else if (n < LANES)                                                            \
+            NAME##_runs(x, step, m, n, acc);                                           \
+        else                                                                           \
+            for (size_t i = 0; i < m; i++, x += step)                                  \
+                ((double *)acc)[i] = NAME##_quick((const T *)(const void *)x, n);      \
+    }
+QUICK_RUNS(sum_f32, float)
+QUICK_RUNS(sum_f64, double)
+QUICK_RUNS(prod_f32, float)
+QUICK_RUNS(prod_f64, double)
 #define REST_QUICK(N, T, SOME)                                                         \
     static void rest_##N##_quick(const double *sum, const void *from, size_t n,        \
                                  double *acc) {                                        \
@@ -370,7 +385,7 @@ static void sum_f64_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n
                 t[u] = SOME(t[u], x + u * W, W);                                       \
         for (size_t u = 0; u * W < n; u++)                                             \
             t[u] = SOME(t[u], x + u * W, n - u * W);                                   \
-        *acc = sum_of_lanes(t);                                                        \
+        *acc = add_of_lanes(t);                                                        \
     }
 REST_QUICK(f32, float, add_some)
 REST_QUICK(f64, double, add_some_f64)
@@ -383,67 +398,74 @@ static inline Line line_at(const char *x) {
     ASK(x, LINE);
     return (Line){FLOATS(x), FLOATS(x + LINE / 2)};
 }
-static inline Line add_lines(Line a, Line b) {
-    return (Line){VI(add, pd)(a.lo, b.lo), VI(add, pd)(a.hi, b.hi)};
-}
-/* n columns, whole vectors, of eight rows. */
-static inline __attribute__((always_inline)) void
-sum_f32_eight(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
-    const char *y = x + 3 * s, *z = x + 6 * s;
-    for (double *end = acc + n; acc < end; acc += sizeof(VEC_pd) / sizeof(double)) {
-        VEC_pd a = VI(add, pd)(FLOATS(x), FLOATS(x + s)),
-               b = VI(add, pd)(FLOATS(x + 2 * s), FLOATS(y)),
-               c = VI(add, pd)(FLOATS(x + 4 * s), FLOATS(y + 2 * s)),
-               d = VI(add, pd)(FLOATS(z), FLOATS(y + 4 * s));
-        a = VI(add, pd)(VI(add, pd)(a, b), VI(add, pd)(c, d));
-        if (!first) a = VI(add, pd)(VI(loadu, pd)(acc), a);
-        VI(storeu, pd)(acc, a);
-        x += sizeof a / 2, y += sizeof a / 2, z += sizeof a / 2;
+/* NAME_eight: n columns, whole vectors, of eight rows. NAME_lines: the same of n
+ * columns, whole lines, of long rows. They are asked for ahead and read a line at a
+ * time: the CPU comes sooner to what it must wait for. */
+#define WIDE_ROWS(NAME, op)                                                            \
+    static inline Line NAME##_line(Line a, Line b) {                                   \
+        return (Line){VI(op, pd)(a.lo, b.lo), VI(op, pd)(a.hi, b.hi)};                 \
+    }                                                                                  \
+    static inline __attribute__((always_inline)) void NAME##_eight(                    \
+        const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {               \
+        const char *y = x + 3 * s, *z = x + 6 * s;                                     \
+        for (double *end = acc + n; acc < end;                                         \
+             acc += sizeof(VEC_pd) / sizeof(double)) {                                 \
+            VEC_pd a = VI(op, pd)(FLOATS(x), FLOATS(x + s)),                           \
+                   b = VI(op, pd)(FLOATS(x + 2 * s), FLOATS(y)),                       \
+                   c = VI(op, pd)(FLOATS(x + 4 * s), FLOATS(y + 2 * s)),               \
+                   d = VI(op, pd)(FLOATS(z), FLOATS(y + 4 * s));                       \
+            a = VI(op, pd)(VI(op, pd)(a, b), VI(op, pd)(c, d));                        \
+            if (!first) a = VI(op, pd)(VI(loadu, pd)(acc), a);                         \
+            VI(storeu, pd)(acc, a);                                                    \
+            x += sizeof a / 2, y += sizeof a / 2, z += sizeof a / 2;                   \
+        }                                                                              \
+    }                                                                                  \
+    static inline __attribute__((always_inline)) void NAME##_lines(                    \
+        const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {               \
+        for (double *end = acc + n; acc < end; acc += sizeof(Line) / sizeof(double)) { \
+            Line half[2];                                                              \
+            for (int k = 0; k < 2; k++) {                                              \
+                const char *at = x + 4 * k * s;                                        \
+                Line a = line_at(at);                                                  \
+                a = NAME##_line(a, line_at(at + s));                                   \
+                Line b = line_at(at + 2 * s);                                          \
+                half[k] = NAME##_line(a, NAME##_line(b, line_at(at + 3 * s)));         \
+            }                                                                          \
+            Line all = NAME##_line(half[0], half[1]);                                  \
+            double *hi = acc + sizeof(VEC_pd) / sizeof(double);                        \
+            if (!first)                                                                \
+                all = NAME##_line((Line){VI(loadu, pd)(acc), VI(loadu, pd)(hi)}, all); \
+            VI(storeu, pd)(acc, all.lo);                                               \
+            VI(storeu, pd)(hi, all.hi);                                                \
+            x += LINE;                                                                 \
+        }                                                                              \
+    }                                                                                  \
+    static void NAME##_quick_rows(const char *x, ptrdiff_t stride, size_t rows,        \
+                                  size_t n, void *acc) {                               \
+        enum { W = sizeof(VEC_pd) / sizeof(double), R = 8 };                           \
+        size_t whole = rows < R ? 0 : n / W * W, r = R,                                \
+               lines = whole < LONG ? 0 : n / (2 * W) * (2 * W);                       \
+        double *a = acc;                                                               \
+        for (size_t k = 0; lines && k + R <= rows; k += R)                             \
+            NAME##_lines(x + (ptrdiff_t)k * stride, stride, lines, a, k == 0);         \
+        const char *rest = x + lines * sizeof(float);                                  \
+        if (lines < whole) NAME##_eight(rest, stride, whole - lines, a + lines, true); \
+        for (; lines < whole && r + R <= rows; r += R)                                 \
+            NAME##_eight(rest + (ptrdiff_t)r * stride, stride, whole - lines,          \
+                         a + lines, false);                                            \
+        r = rows / R * R;                                                              \
+        for (; whole && r < rows; r++) {                                               \
+            const char *p = x + (ptrdiff_t)r * stride;                                 \
+            for (size_t j = 0; j < whole; j += W)                                      \
+                VI(storeu, pd)                                                         \
+            (a + j, VI(op, pd)(GET(a + j, pd), FLOATS(p + j * sizeof(float))));        \
+        }                                                                              \
+        if (whole < n)                                                                 \
+            NAME##_rows(x + whole * sizeof(float), stride, rows, n - whole,            \
+                        a + whole);                                                    \
     }
-}
-/* The same of n columns, whole lines, of long rows. They are asked for ahead and read a
- * line at a time: the CPU comes sooner to what it must wait for. */
-static inline __attribute__((always_inline)) void
-sum_f32_lines(const char *x, ptrdiff_t s, size_t n, double *acc, bool first) {
-    for (double *end = acc + n; acc < end; acc += sizeof(Line) / sizeof(double)) {
-        Line half[2];
-        for (int k = 0; k < 2; k++) {
-            const char *at = x + 4 * k * s;
-            Line a = line_at(at);
-            a = add_lines(a, line_at(at + s));
-            Line b = line_at(at + 2 * s);
-            half[k] = add_lines(a, add_lines(b, line_at(at + 3 * s)));
-        }
-        Line sum = add_lines(half[0], half[1]);
-        double *hi = acc + sizeof(VEC_pd) / sizeof(double);
-        if (!first) sum = add_lines((Line){VI(loadu, pd)(acc), VI(loadu, pd)(hi)}, sum);
-        VI(storeu, pd)(acc, sum.lo);
-        VI(storeu, pd)(hi, sum.hi);
-        x += LINE;
-    }
-}
-static void sum_f32_quick_rows(const char *x, ptrdiff_t stride, size_t rows, size_t n,
-                               void *acc) {
-    enum { W = sizeof(VEC_pd) / sizeof(double), R = 8 };
-    size_t whole = rows < R ? 0 : n / W * W, r = R,
-           lines = whole < LONG ? 0 : n / (2 * W) * (2 * W);
-    double *a = acc;
-    for (size_t k = 0; lines && k + R <= rows; k += R)
-        sum_f32_lines(x + (ptrdiff_t)k * stride, stride, lines, a, k == 0);
-    const char *rest = x + lines * sizeof(float);
-    if (lines < whole) sum_f32_eight(rest, stride, whole - lines, a + lines, true);
-    for (; lines < whole && r + R <= rows; r += R)
-        sum_f32_eight(rest + (ptrdiff_t)r * stride, stride, whole - lines, a + lines,
-                      false);
-    r = rows / R * R;
-    for (; whole && r < rows; r++) {
-        const float *p = (const float *)(const void *)(x + (ptrdiff_t)r * stride);
-        for (size_t j = 0; j < whole; j++)
-            a[j] += (double)p[j];
-    }
-    if (whole < n)
-        sum_f32_rows(x + whole * sizeof(float), stride, rows, n - whole, a + whole);
-}
+WIDE_ROWS(sum_f32, add)
+WIDE_ROWS(prod_f32, mul)
 
 /* ---- positions ---- */
 
