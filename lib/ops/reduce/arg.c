@@ -7,6 +7,7 @@
 #include "ops/shape/move.h"
 #include "vmap/kit.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BLOCK = 2048, STRIP = 4096, STRIP_SHARED = 1024, CHUNK = 1 << 16, ROWS = 16 };
@@ -58,6 +59,7 @@ typedef struct ArgReduction {
     DType dtype; /* dtype of comparisons: float32 for float16 */
     bool half;
     size_t item, size; /* bytes in memory; bytes of the compared dtype */
+    uint8_t final[8];  /* of a dtype without nan: its last number */
     const char *x;
     int64_t *out;
     Tensor kept; /* shape and strides of the other dims, row-major, without the
@@ -82,6 +84,13 @@ static const char *load_elements(const ArgReduction *j, char *buffer, const char
     return buffer;
 }
 
+/* Can nothing beat it: a nan, or the last number of a dtype without nan? */
+static bool is_final(const ArgReduction *j, const void *best) {
+    if (j->dtype == DT_FLOAT32) return isnan(*(const float *)best);
+    if (j->dtype == DT_FLOAT64) return isnan(*(const double *)best);
+    return memcmp(best, j->final, j->size) == 0;
+}
+
 static int64_t arg_of_run(const ArgReduction *j, char *work, const char *x,
                           int64_t all) {
     _Alignas(16) char best[16], value[16];
@@ -95,6 +104,7 @@ static int64_t arg_of_run(const ArgReduction *j, char *work, const char *x,
         if (!beats) continue;
         memcpy(best, value, j->size);
         at = i + (int64_t)j->table->find[j->dtype](p, value, (size_t)n);
+        if (is_final(j, best)) break;
     }
     return at;
 }
@@ -303,6 +313,18 @@ static bool run_arg_reduction(Call *c, ArgReduction *j, Tensor x, int axis) {
     return true;
 }
 
+/* The last number of a dtype without nan. */
+static void set_final(ArgReduction *j) {
+    int bits = 8 * (int)j->size;
+    int64_t v = j->less ? 0 : -1; /* of unsigned ones -1 wraps */
+    if (dtype_is_inexact(j->dtype)) return;
+    if (j->dtype == DT_BOOL)
+        v = !j->less;
+    else if (dtype_kind(j->dtype) == K_INT)
+        v = j->less ? INT64_MIN >> (64 - bits) : INT64_MAX >> (64 - bits);
+    tensor_cast_elements(j->dtype, j->final, DT_INT64, &v, 1, 0, 0);
+}
+
 static bool arg_perform(Call *c, bool less) {
     Tensor x = *call_in(c, 0);
     const Prop *prop = op_prop(c->s, c->op, c->props, "axis");
@@ -331,6 +353,7 @@ static bool arg_perform(Call *c, bool less) {
     j.item = dtype_size(x.dtype);
     j.size = dtype_size(j.dtype);
     j.loops = &j.table->loops[less ? FOLD_MIN : FOLD_MAX][j.dtype];
+    set_final(&j);
     return run_arg_reduction(c, &j, x, axis);
 }
 
