@@ -120,6 +120,35 @@ static void check_sorts(const Case *c, Var in, bool descending) {
           c->text);
 }
 
+/* Lines along the first axis, which lie side by side: the result is that of the lines
+ * turned. */
+static void check_columns(const Case *c, bool descending) {
+    PropArg prop[2] = {{"descending", PROP_BOOL(descending)}, {"axis", PROP_INT(0)}};
+    int64_t m = c->x.shape[0], n = c->x.shape[1], bad = 0;
+    Tensor turned = lab_tensor(c->l, c->x.dtype, 2, (int64_t[]){n, m}, 0);
+    for (int64_t line = 0; line < m; line++)
+        for (int64_t i = 0; i < n; i++)
+            memcpy((char *)turned.data + i * turned.stride[0] + line * turned.stride[1],
+                   element(&c->x, line, i), dtype_size(turned.dtype));
+    Var in = lab_input(c->l, turned, true);
+    int64_t at[2] = {n / 2, -1};
+    Var args[2] = {in, const_ints(&c->l->b, 2, at)};
+    Tensor sorted = *run(c, in, "sort", 2, prop, -1);
+    const Tensor *some =
+        descending ? NULL
+                   : lab_run(c->l, lab_apply(c->l, "sorted_at", 2, args, 1, &prop[1]));
+    CHECK(descending || some, "%s", c->text);
+    for (int64_t line = 0; line < m; line++) {
+        rank_line(&c->x, line, descending, c->v);
+        for (int64_t i = 0; i < n; i++)
+            bad += !is_same(&sorted, i, line, c->v[i].p);
+        for (int64_t i = 0; i < 2 && some; i++)
+            bad += !is_same(some, i, line, c->v[i ? n - 1 : n / 2].p);
+    }
+    CHECK(bad == 0, "%lld elements of columns, descending %d: %s", (long long)bad,
+          descending, c->text);
+}
+
 /* Before number k, and after it, positions ascend. */
 static void check_parts(const Case *c, Var in, int64_t k) {
     Tensor order = *run(c, in, "argpartition", 0, NULL, k);
@@ -188,6 +217,8 @@ static void check(Lab *l, DType d, int64_t n, int64_t m, Content what, int layou
              (int)what, layout);
     check_sorts(&c, in, false);
     check_sorts(&c, in, true);
+    check_columns(&c, false);
+    check_columns(&c, true);
     check_parts(&c, in, below(n));
     check_parts(&c, in, 0);
     check_parts(&c, in, n - 1);
@@ -446,8 +477,9 @@ int main(void) {
         for (int d = 0; d < DT_COMPLEX64; d++)
             for (int what = 0; what < CONTENTS; what++)
                 for (int i = 0; i < LENGTHS; i++) {
-                    int64_t n = length[i],
-                            m = n > 1100 || below(3) == 0 ? 1 : 1 + below(20);
+                    int64_t n = length[i], m = n > 1100 || below(3) == 0
+                                                   ? 1
+                                                   : 1 + below(n > 20 ? 20 : 90);
                     if (n > 300 && below(10)) continue;
                     check(&l, (DType)d, n, m, (Content)what, (int)below(3));
                 }

@@ -167,15 +167,19 @@ static void open_lines(OrderLines *o, const Tensor *x, int axis, const Tensor *o
     }
 }
 
-/* Of a sorted x. */
+/* Of a sorted x. Lines side by side are taken together. */
 static void take_lines(const OrderLines *o, const int64_t *at, int64_t m) {
-    size_t item = o->form.item;
-    for (int64_t l = 0; l < o->lines; l++) {
+    int64_t item = (int64_t)o->form.item, last = o->ndim - 1,
+            beside = last >= 0 && o->stride[last] == item && o->out_stride[last] == item
+                         ? o->shape[last]
+                         : 1;
+    for (int64_t l = 0; l < o->lines; l += beside) {
         const char *x = o->x + move_offset(o->ndim, o->shape, o->stride, l);
         char *r = o->r + move_offset(o->ndim, o->shape, o->out_stride, l);
         for (int64_t i = 0; i < m; i++)
             memcpy(r + i * o->out_step,
-                   x + (at[i] < 0 ? at[i] + o->n : at[i]) * o->step, item);
+                   x + (at[i] < 0 ? at[i] + o->n : at[i]) * o->step,
+                   (size_t)(beside * item));
     }
 }
 

@@ -380,6 +380,26 @@ static void take_columns(const SortJob *j, size_t item, int64_t lines,
                                         item});
 }
 
+/* Lines side by side in memory, from line `at` on, are columns as they are; false if
+ * they are not, or an element can't be recovered from its key. */
+static bool sort_beside(const SortJob *j, int64_t at, int64_t lines, char *room) {
+    int64_t from, to, item = (int64_t)dtype_size(j->dtype), last = j->ndim - 1;
+    if (last < 0 || j->in[last] != item || j->out[last] != item ||
+        at % j->shape[last] + lines > j->shape[last])
+        return false;
+    line_offsets(j, at, &from, &to);
+    if (lines < SORT_COLUMN / item) memset(room, 0, (size_t)j->n * SORT_COLUMN);
+    for (int64_t i = 0; i < j->n; i++)
+        if (!j->loops->told(&j->form, j->x + from + i * j->in_step, item, lines,
+                            room + i * SORT_COLUMN))
+            return false;
+    j->loops->network(room, j->n);
+    for (int64_t i = 0; i < j->n; i++)
+        j->loops->elements(&j->form, room + i * SORT_COLUMN, lines,
+                           j->r + to + i * j->out_step, item);
+    return true;
+}
+
 /* As many lines as fit side by side, from line `at` on, each a column of keys in
  * `room`. A line with an element that its key doesn't tell is sorted by itself. */
 static void sort_columns(const SortJob *j, int64_t at, int64_t lines, char *room,
@@ -388,6 +408,7 @@ static void sort_columns(const SortJob *j, int64_t at, int64_t lines, char *room
     bool done[SORT_COLUMN];
     size_t item = dtype_size(j->dtype), line = (size_t)j->n * item;
     char *key = room + (size_t)j->n * SORT_COLUMN;
+    if (sort_beside(j, at, lines, room)) return;
     for (int64_t l = 0; l < lines; l++) {
         line_offsets(j, at + l, &from, &to);
         done[l] = !j->loops->told(&j->form, j->x + from, j->in_step, j->n,
