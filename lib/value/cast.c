@@ -185,18 +185,21 @@ static int turned_dim(const Iter *it, int64_t size) {
 }
 
 /* Bits are only moved: rows that are contiguous on both sides, several of them with
- * each step of the walk; a plane that is turned, in tiles, or, if it is narrow, along
+ * each step of the walk; a plane that is turned, in tiles; one that is narrow, along
  * its longer dim; anything else as a conversion. */
 static void assign_moved(Iter *it, DType d) {
     int64_t size = (int64_t)dtype_size(d);
     int turned = turned_dim(it, size);
     bool rows = it->ndim && it->step[0] == size && it->step[1] == size;
-    if (turned < 0 && !rows) {
+    int last = it->ndim - 1;
+    bool beside =
+        turned < 0 && !rows && last >= 0 && it->inner < FEW && it->shape[last] >= FEW;
+    if (turned < 0 && !rows && !beside) {
         assign_converted(it, d, d);
         return;
     }
     CastPlane p, across;
-    take_dim(it, rows ? it->ndim - 1 : turned, &p);
+    take_dim(it, rows || beside ? last : turned, &p);
     across =
         (CastPlane){p.columns, p.rows, p.dst_step, p.src_step, p.dst_row, p.src_row};
     bool narrow = !rows && p.columns < FEW;

@@ -405,6 +405,33 @@ static void some_columns(Lab *l) {
         }
 }
 
+/* Long runs of columns, as padding has them, cut anywhere by chunks of several
+ * threads. */
+static void runs_of_columns(void) {
+    enum { N = 301, FROM = 280 };
+    int64_t at[N];
+    for (int64_t i = 0; i < N; i++)
+        at[i] = i < 4 ? 3 : i < 250 ? i - 1 : i < 260 ? -1 : i - 200;
+    for (unsigned threads = 1; threads <= 3; threads += 2)
+        for (int d = 0; d < DT_N; d++)
+            for (int layout = 0; layout < 3; layout++) {
+                Lab l = lab_new(threads);
+                const int64_t shape[2] = {700, FROM};
+                int64_t wrong = 0;
+                Tensor x = lab_filled(&l, (DType)d, 2, shape, layout);
+                Var in[2] = {lab_input(&l, x, true), list(&l, N, at)};
+                const Tensor *r = lab_run(&l, apply(&l, "subtensor", ":, $", 2, in));
+                for (int64_t i = 0; r && i < shape[0] * N; i++) {
+                    int64_t k = at[i % N];
+                    wrong += tensor_f64(r, i) !=
+                             tensor_f64(&x, i / N * FROM + (k < 0 ? k + FROM : k));
+                }
+                CHECK(r && wrong == 0, "%u threads: %lld of %s, layout %d", threads,
+                      (long long)wrong, dtype_name((DType)d), layout);
+                lab_free(&l);
+            }
+}
+
 /* Positions of the ones of all bytes of 8, at each level of CPU, among few and many. */
 static bool is_one(int64_t i, int64_t n) {
     return (i / 8 * 37 + n) >> i % 8 & 1;
@@ -445,5 +472,6 @@ int main(void) {
     some_columns(&l);
     lab_free(&l);
     positions();
+    runs_of_columns();
     return TEST_END("ops_index");
 }

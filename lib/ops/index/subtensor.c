@@ -20,8 +20,13 @@ static bool subtensor_type(Infer *in) {
 
 /* A result row is identified by (position in the dims before the arrays', number of the
  * offset) and spans the dims after them. */
+/* Adjacent rows of x that are adjacent in the result: n of them from number `at` on. */
+typedef struct RowRun {
+    int64_t at, n;
+} RowRun;
 typedef struct RowGather {
     const Indexed *ix;
+    const RowRun *run; /* of all offsets; NULL: too short ones */
     char *out;
     size_t item, row_bytes;
     int64_t rows, per_chunk;
@@ -44,11 +49,28 @@ static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
                  ix->base.stride + ix->front);
 }
 
+/* As gather_rows, run by run. */
+static void gather_runs(const RowGather *j, int64_t n, char *out, const char *x,
+                        int64_t first) {
+    const RowRun *r = j->run;
+    int64_t bytes = (int64_t)j->row_bytes;
+    for (; r->at + r->n <= first; r++) {
+    }
+    for (int64_t m; n > 0; n -= m, first += m, out += m * bytes, r++) {
+        m = r->at + r->n - first < n ? r->at + r->n - first : n;
+        memcpy(out, x + j->ix->offset[first], (size_t)(m * bytes));
+    }
+}
+
 /* Rows [first, first + n) at one position of the front dims. */
 static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
                         int64_t first) {
     const Indexed *ix = j->ix;
     int64_t part[PART], bytes = (int64_t)j->row_bytes;
+    if (j->run) {
+        gather_runs(j, n, out, x, first);
+        return;
+    }
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes) {
         m = ix->late && n > PART ? PART : n;
         if (ix->late && !index_offsets(ix, first, m, part)) {
@@ -191,6 +213,25 @@ static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
     return true;
 }
 
+/* The runs of offsets that serve many positions of the front dims, as in padding and
+ * in a[:, [3, 4, 5, 0, 1, 2]]; NULL where copying them one by one isn't worth it. */
+static RowRun *find_runs(const Call *c, const RowGather *j, int64_t fronts) {
+    enum { FRONTS = 8, LEAST = 16 };
+    const Indexed *ix = j->ix;
+    int64_t n = ix->adv_count, runs = 1, bytes = (int64_t)j->row_bytes;
+    if (ix->late || !j->whole || fronts < FRONTS || n < 2 * LEAST) return NULL;
+    for (int64_t i = 1; i < n; i++)
+        runs += ix->offset[i] != ix->offset[i - 1] + bytes;
+    if (runs > n / LEAST) return NULL;
+    RowRun *run = mem_alloc(c->s, (size_t)runs * sizeof *run), *r = run;
+    *r = (RowRun){0, 1};
+    for (int64_t i = 1; i < n; i++) {
+        if (ix->offset[i] != ix->offset[i - 1] + bytes) *++r = (RowRun){i, 0};
+        r->n++;
+    }
+    return run;
+}
+
 static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
@@ -208,6 +249,8 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
     j.whole = tensor_is_contiguous(&row);
     int64_t fronts = move_count(ix->front, ix->base.shape);
     choose_loop(c, &j, fronts);
+    RowRun *run = find_runs(c, &j, fronts);
+    j.run = run;
     j.rows = fronts * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
@@ -217,6 +260,7 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
         j.per_chunk = j.rows;
         gather_chunk(&j, 0, 0);
     }
+    mem_free(run);
     return !atomic_load(&j.refused) || index_refuse(c, ix);
 }
 
