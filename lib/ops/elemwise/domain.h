@@ -20,6 +20,7 @@
  * - N: as P, where the last kernel holds for all arguments, and by wide_NAME
  * - Q: as S and U, with an expression for each in x and y, and QUICK_name(q, x, y), the
  *   same in float64 from the rounded down quotient q, where that is exact
+ * - H: as SU, and by SAME_name(X, x, y) where all y of a block are the same
  * - C: complex64 and complex128
  * - D: as C, and by NAME of complex256.h where the CPU has AVX2, but not AVX-512
  * - K: as C, by NAME_parts of vmath_complex.h; the kernel for what that leaves
@@ -53,6 +54,7 @@
     P(name, f16, l, FLOAT16) P(name, f32, l, FLOAT32) P(name, f64, l, FLOAT64)
 #define EACH_C(P, name, l) P(name, c64, l, COMPLEX64) P(name, c128, l, COMPLEX128)
 
+#define EACH_H(P, name, l) EACH_SU(P, name, l)
 #define EACH_K(P, name, l) EACH_C(P, name, l)
 #define EACH_D(P, name, l) EACH_C(P, name, l)
 #define EACH_P(P, name, l) EACH_F(P, name, l)

@@ -287,8 +287,8 @@
     LOOP_HALF(k, o, name)
 #endif
 /* The same with a part that needs x alone: where a block has one x only, as in the rows
- * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another way,
- * NAME_whole for a block of them, NAME_some for those that are among others. */
+ * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another
+ * way, NAME_whole for a block of them, NAME_some for those that are among others. */
 #define SHARED_ONE(x, y, kernel, rare)                                                 \
     keep[0][i] = x, keep[1][i] = y;                                                    \
     any |= rare;                                                                       \
@@ -339,7 +339,7 @@
  * more than rounding can add. The same holds for (x + 1/2) times the rounded 1 / y of a
  * y > 0 that all have in common.
  *
- * Of 31 bits and a sign, by such a y, it needs no float64 (kernels.h).
+ * Of 31 bits and a sign or less, by such a y, it needs no float64 (kernels.h).
  *
  * What the division can't take (0, -1, large ones) goes to the kernel. */
 #define QUOTIENT_MOST (UINT64_C(1) << 50)
@@ -350,6 +350,12 @@
 #define QUOTIENT_DOUBT(x, y, X, minus)                                                 \
     ((X)(QUOTIENT_HARD(y, X, minus) | QUOTIENT_FAR(x, minus) | QUOTIENT_FAR(y, minus)))
 #define QUOTIENT_SHORT(X, minus) (sizeof(X) < 4 || (sizeof(X) == 4 && (minus)))
+/* Of 8 and 16 bits, float32 is enough: quotients below 2^16 are rounded by less than
+ * 2^-8 / y. */
+#define QUOTIENT_FLOAT(X)                                                              \
+    __typeof__(_Generic((X)0, int8_t : 0.0F, int16_t : 0.0F, uint8_t : 0.0F,           \
+                        uint16_t : 0.0F, default : 0.0))
+#define QUOTIENT_FLOAT_IN(X, x) (QUOTIENT_FLOAT(X)) QUOTIENT_IN(x)
 /* A float64 of a whole number below 2^50, and the number of such a one. AVX2 has no
  * instruction for those of 64 bits, which the low bits of ROUND64 hold. */
 #if TL_LEVEL == 1
@@ -357,7 +363,7 @@
     (sizeof(x) == 8 ? bits_f64(f64_bits(ROUND64) + (uint64_t)(x)) - ROUND64            \
                     : (double)(x))
 #define QUOTIENT_OUT(X, q)                                                             \
-    (sizeof(X) == 8 ? (X)(f64_bits((q) + ROUND64) - f64_bits(ROUND64)) : (X)(q))
+    (sizeof(X) == 8 ? (X)(f64_bits((double)(q) + ROUND64) - f64_bits(ROUND64)) : (X)(q))
 #else
 #define QUOTIENT_IN(x)     (double)(x)
 #define QUOTIENT_OUT(X, q) (X)(q)
@@ -389,14 +395,23 @@
             VECTOR_LOOP for (size_t i = 0; i < doubtful; i++) hard |=                  \
                 QUOTIENT_DOUBT(px[i], py[i], X, minus);                                \
             double y1 = (double)y0, sign = y1 < 0 ? -1 : 1, by = sign / y1;            \
-            if (brief) {                                                               \
+            if (brief && sizeof(X) < 4) {                                              \
+                const bool full = sizeof(X) == 2 && !(minus);                          \
+                const uint16_t y = (uint16_t)y0;                                       \
+                const unsigned log = 31 - (unsigned)__builtin_clz(y - 1U);             \
+                uint16_t q[BLOCK];                                                     \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) q[i] = (uint16_t)px[i];     \
+                short_quotients(m, q, short_factor(y, log + full), log, minus, full);  \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    const uint16_t x __attribute__((unused)) = (uint16_t)px[i];        \
+                    pr[i] = (X)QUICK_##name(q[i], x, y);                               \
+                }                                                                      \
+            } else if (sizeof(X) >= 4 && brief) {                                      \
                 const uint32_t y = (uint32_t)y0;                                       \
                 const unsigned log = 31 - (unsigned)__builtin_clz(y - 1);              \
                 if (factor_of != y) factor = upper_factor(y, log), factor_of = y;      \
                 const size_t done =                                                    \
-                    sizeof(X) != 4                                                     \
-                        ? 0                                                            \
-                        : upper_quotients(m, px, pr, y, factor, log, REST_##name);     \
+                    upper_quotients(m, px, pr, y, factor, log, REST_##name);           \
                 VECTOR_LOOP for (size_t i = done; i < m; i++) {                        \
                     const uint32_t x = (uint32_t)px[i],                                \
                                    q = upper_quotient(x, factor, log);                 \
@@ -409,8 +424,9 @@
                 }                                                                      \
             } else if (differs) {                                                      \
                 VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
-                    const double x = QUOTIENT_IN(px[i]), y = QUOTIENT_IN(py[i]);       \
-                    const double q = FLOOR(x / y);                                     \
+                    const QUOTIENT_FLOAT(X) x = QUOTIENT_FLOAT_IN(X, px[i]),           \
+                                            y = QUOTIENT_FLOAT_IN(X, py[i]),           \
+                                            q = FLOOR(x / y);                          \
                     pr[i] = QUOTIENT_OUT(X, QUICK_##name(q, x, y));                    \
                 }                                                                      \
             } else {                                                                   \
@@ -432,6 +448,47 @@
     LOOP_QUOTIENT(name, u16, uint16_t, 0, u)                                           \
     LOOP_QUOTIENT(name, u32, uint32_t, 0, u)                                           \
     LOOP_QUOTIENT(name, u64, uint64_t, 0, u)
+/* Shifts, in blocks: mostly all y are the same, for which CPUs have instructions. For
+ * any y they have those of 32 bits, and of uint64. */
+#define SAME_left_shift(X, x, y)                                                       \
+    (sizeof(X) == 8 ? (X)((uint64_t)(x) << (y)) : (X)((uint32_t)(x) << (y)))
+#define SAME_right_shift(X, x, y) (X)((x) >> (y))
+#define LOOP_SHIFT(name, sfx, X, kernel)                                               \
+    Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \
+    unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
+                                            void *const *out) {                        \
+        typedef X T;                                                                   \
+        enum { BLOCK = 256 };                                                          \
+        unsigned fault = 0;                                                            \
+        for (size_t at = 0, m; at < n; at += m) {                                      \
+            MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
+            m = n - at < BLOCK ? n - at : BLOCK;                                       \
+            const X y0 = py[0];                                                        \
+            X differs = 0;                                                             \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) differs |= (X)(py[i] ^ y0);     \
+            if (!differs && (uint64_t)y0 < 8 * sizeof(X)) {                            \
+                const unsigned y = (unsigned)y0;                                       \
+                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
+                    pr[i] = SAME_##name(X, px[i], y);                                  \
+                }                                                                      \
+                continue;                                                              \
+            }                                                                          \
+            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+                const X x = px[i], y = py[i];                                          \
+                pr[i] = (X)(kernel);                                                   \
+            }                                                                          \
+        }                                                                              \
+        return fault;                                                                  \
+    }
+#define LOOPS_H(k, o, name, s, u)                                                      \
+    LOOP_SHIFT(name, i8, int8_t, s)                                                    \
+    LOOP_SHIFT(name, i16, int16_t, s)                                                  \
+    LOOP_(k, o, name, i32, int32_t, int32_t, int32_t, s)                               \
+    LOOP_SHIFT(name, i64, int64_t, s)                                                  \
+    LOOP_SHIFT(name, u8, uint8_t, u)                                                   \
+    LOOP_SHIFT(name, u16, uint16_t, u)                                                 \
+    LOOP_(k, o, name, u32, uint32_t, uint32_t, uint32_t, u)                            \
+    LOOP_(k, o, name, u64, uint64_t, uint64_t, uint64_t, u)
 #define LOOPS_M(k, o, name, e)                                                         \
     LOOPS_B(k, o, name, e)                                                             \
     LOOPS_U(k, o, name, e)                                                             \
