@@ -240,10 +240,82 @@ static void quotients(void) {
         }
 }
 
+/* ---- shifts, block by block: by one number, by several, by all widths and beyond ----
+ */
+static void shifts_of(DType d, int level, bool left) {
+    static _Alignas(64) unsigned char x[ROOM], y[ROOM], r[ROOM];
+    const Op *o = op(left ? "left_shift" : "right_shift");
+    size_t size = size_of(d), wrong = 0;
+    for (unsigned by = 0; by < 8 * size + 3; by++)
+        for (int mixed = 0; mixed < 2; mixed++) {
+            for (size_t i = 0; i < LONG; i++) {
+                unsigned one = mixed && i % 7 == 0 ? by / 2 : by;
+                uint64_t u = some_integer(), v = one;
+                memcpy(x + i * size, &u, size);
+                memcpy(y + i * size, &v, size);
+            }
+            void *out = r;
+            loop_at(o, d, level)(LONG, (const void *[]){x, y}, &out);
+            for (size_t i = 0; i < LONG; i++) {
+                Wide a = read_integer(d, x + i * size),
+                     b = read_integer(d, y + i * size),
+                     power = (Wide)1 << (b < 64 ? b : 64), q = a / power;
+                if (a < 0 && q * power != a) q--;
+                Wide want = left ? a * power : q;
+                wrong += memcmp(&want, r + i * size, size) != 0;
+            }
+        }
+    CHECK(wrong == 0, "%s dtype %d level %d: %zu wrong", o->name, (int)d, level, wrong);
+}
+
+static void shifts(void) {
+    for (int d = DT_INT8; d <= DT_UINT64; d++)
+        for (int level = 0; level <= cpu_level; level++) {
+            shifts_of((DType)d, level, false);
+            shifts_of((DType)d, level, true);
+        }
+}
+
+/* Roots as powers: alone in a block, among other powers, in every place. */
+static void roots(void) {
+    static const double special[] = {
+        0.0, -0.0, (double)INFINITY, -(double)INFINITY, (double)NAN, -4.0, 1e-320};
+    enum { SPECIAL = sizeof special / sizeof *special };
+    static _Alignas(64) double x[LONG], y[LONG], r[LONG];
+    static _Alignas(64) float u[LONG], v[LONG], s[LONG];
+    const Op *o = op("power");
+    for (int level = 0; level <= cpu_level; level++)
+        for (int among = 0; among < 3; among++) {
+            size_t wrong = 0;
+            for (size_t i = 0; i < LONG; i++) {
+                x[i] = i % 9 == 0 ? special[i / 9 % SPECIAL]
+                                  : ldexp((double)(random_bits() % 1000003),
+                                          (int)(i % 80) - 40);
+                y[i] = i % 5 == 1 && among ? among * 0.75 : 0.5;
+                u[i] = (float)x[i], v[i] = (float)y[i];
+            }
+            void *to = r, *less = s;
+            loop_at(o, DT_FLOAT64, level)(LONG, (const void *[]){x, y}, &to);
+            loop_at(o, DT_FLOAT32, level)(LONG, (const void *[]){u, v}, &less);
+            for (size_t i = 0; i < LONG; i++) {
+                if (i % 5 == 1 && among) continue;
+                double want =
+                    x[i] == -(double)INFINITY ? (double)INFINITY : sqrt(x[i]) + 0.0;
+                float single = u[i] == -INFINITY ? INFINITY : sqrtf(u[i]) + 0.0F;
+                wrong += isnan(want) ? !isnan(r[i]) || !isnan(s[i])
+                                     : memcmp(&want, &r[i], sizeof want) != 0 ||
+                                           memcmp(&single, &s[i], sizeof single) != 0;
+            }
+            CHECK(wrong == 0, "level %d, among %d: %zu roots", level, among, wrong);
+        }
+}
+
 int main(void) {
     start();
     every_loop();
     quotients();
+    shifts();
+    roots();
     casts();
     return TEST_END("elemwise_loops");
 }

@@ -287,12 +287,12 @@
     LOOP_HALF(k, o, name)
 #endif
 /* The same with a part that needs x alone: where a block has one x only, as in the rows
- * of x[:, None] ** y, that is computed once. Pairs with a whole y may have another
+ * of x[:, None] ** y, that is computed once. Pairs with a whole 2 y may have another
  * way, NAME_whole for a block of them, NAME_some for those that are among others. */
 #define SHARED_ONE(x, y, kernel, rare)                                                 \
     keep[0][i] = x, keep[1][i] = y;                                                    \
     any |= rare;                                                                       \
-    whole |= FLOOR(y) == y;                                                            \
+    whole |= FLOOR(2 * y) == 2 * y;                                                    \
     pr[i] = kernel;
 #define LOOP_SHARED(name, sfx, X, shared, kernel, rare, other)                         \
     Loop LOOP_NAME(name, sfx, TL_LEVEL);                                               \

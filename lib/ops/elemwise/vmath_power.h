@@ -90,20 +90,48 @@ VINLINE float power_of_f32(double b, float x, float y) {
     return negated_if_odd_f32(r, x, y);
 }
 
-/* Those of a block that have whole exponents (LOOPS_E): see power_whole.h. */
+/* Those of a block that have another way (LOOPS_E): whole exponents, for which see
+ * power_whole.h, and 1/2. A square root is rounded better and takes a tenth of the
+ * time; but -0 and -inf to that power are 0 and inf. */
 #define POWER_LEVEL_(name, level) name##level
 #define POWER_LEVEL(name, level)  POWER_LEVEL_(name, level)
+#ifdef __clang__
+#define POWER_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define POWER_LOOP _Pragma("GCC ivdep")
+#endif
+#define POWER_BY_ROOT(sfx, F, sqrt_)                                                   \
+    VINLINE F power_root_##sfx(F x) {                                                  \
+        return x == -(F)INFINITY ? (F)INFINITY : sqrt_(x) + 0;                         \
+    }                                                                                  \
+    VINLINE bool power_roots_##sfx(size_t m, const F *x, const F *y, F *r) {           \
+        int other = 0;                                                                 \
+        if (y[0] != (F)0.5) return false;                                              \
+        for (size_t i = 0; i < m; i++)                                                 \
+            other |= y[i] != (F)0.5;                                                   \
+        if (other) return false;                                                       \
+        POWER_LOOP for (size_t i = 0; i < m; i++) r[i] = power_root_##sfx(x[i]);       \
+        return true;                                                                   \
+    }                                                                                  \
+    VINLINE void power_some_roots_##sfx(size_t m, const F *x, const F *y, F *r) {      \
+        POWER_LOOP for (size_t i = 0; i < m; i++) r[i] =                               \
+            y[i] == (F)0.5 ? power_root_##sfx(x[i]) : r[i];                            \
+    }
+POWER_BY_ROOT(f32, float, sqrtf)
+POWER_BY_ROOT(f64, double, sqrt)
 VINLINE bool power_whole_f64(size_t m, const double *x, const double *y, double *r) {
-    return POWER_LEVEL(power_whole, TL_LEVEL)(m, x, y, r);
+    return power_roots_f64(m, x, y, r) ||
+           POWER_LEVEL(power_whole, TL_LEVEL)(m, x, y, r);
 }
 VINLINE void power_some_f64(size_t m, const double *x, const double *y, double *r) {
+    power_some_roots_f64(m, x, y, r);
     POWER_LEVEL(power_some, TL_LEVEL)(m, x, y, r);
 }
 VINLINE bool power_whole_f32(size_t m, const float *x, const float *y, float *r) {
-    return (void)m, (void)x, (void)y, (void)r, false;
+    return power_roots_f32(m, x, y, r);
 }
 VINLINE void power_some_f32(size_t m, const float *x, const float *y, float *r) {
-    (void)m, (void)x, (void)y, (void)r;
+    power_some_roots_f32(m, x, y, r);
 }
 #define POWER_OF(b, x, y)                                                              \
     _Generic((x), float : power_of_f32, double : power_of_f64)(b, x, y)
