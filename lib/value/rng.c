@@ -212,31 +212,20 @@ static void draw_firsts(const Rng *r, uint64_t first, size_t n, uint64_t *w) {
     draw_blocks(r, first << 16, 1U << 16, n < MANY ? n : MANY, w);
 }
 
-/* The numbers of the first blocks of m elements, of which some may need another word.
- */
-static void integers_below(const Rng *r, uint64_t range, uint64_t first, size_t m,
-                           const uint64_t *w, uint64_t *out) {
-    uint64_t below, reject = rejection_bound(range);
-    if (range && range <= UINT32_MAX && loops()->below((uint32_t)range, m, w, out))
-        return;
-    for (size_t k = 0; k < m; k++) {
-        out[k] = multiply_high(w[2 * k], range, &below);
-        /* rare, but for large ranges */
-        if ((below < reject || range == 0) &&
-            !block_below(w + 2 * k, range, reject, &out[k]))
-            out[k] = draw_below(r, first + k, 1, range);
-    }
-}
-
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
-    uint64_t v[MANY], w[MANY * 2];
+    uint64_t v, below, w[MANY * 2], reject = rejection_bound(range);
     for (size_t i = 0, m; i < n; i += m) {
         m = n - i < MANY ? n - i : MANY;
         draw_firsts(r, first + i, m, w);
-        integers_below(r, range, first + i, m, w, v);
-        for (size_t k = 0; k < m; k++)
-            out[i + k] = (int64_t)((uint64_t)low + v[k]);
+        for (size_t k = 0; k < m; k++) {
+            v = multiply_high(w[2 * k], range, &below);
+            /* rare, but for large ranges */
+            if ((below < reject || range == 0) &&
+                !block_below(w + 2 * k, range, reject, &v))
+                v = draw_below(r, first + i + k, 1, range);
+            out[i + k] = (int64_t)((uint64_t)low + v);
+        }
     }
 }
 

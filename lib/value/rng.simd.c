@@ -145,37 +145,4 @@ static void normal_pairs(bool open, size_t n, const uint64_t *word,
                        out + 2 * i + 1);
 }
 
-/* Lanes 0, 2, 4 ... of a sequence of two registers. */
-#if TL_LEVEL == 2
-#define EVEN 0, 2, 4, 6, 8, 10, 12, 14
-#elif TL_LEVEL == 1
-#define EVEN 0, 2, 4, 6
-#else
-#define EVEN 0, 2
-#endif
-
-/* p: a word times the range, without the lowest 32 of its 96 bits. */
-static bool first_words_below(uint32_t range, size_t n, const uint64_t *word,
-                              uint64_t *restrict out) {
-    size_t i = 0;
-    Lanes rare = {0};
-    for (; i + GROUP <= n; i += GROUP) {
-        const AnyLanes *w = (const AnyLanes *)(word + 2 * i);
-        Lanes x = SHUFFLE((Lanes)w[0], (Lanes)w[1], EVEN);
-        Lanes p = MULTIPLY(x >> 32, range) + (MULTIPLY(x, range) >> 32);
-        rare |= (Lanes)((p & LOW) == 0);
-        *(AnyLanes *)(out + i) = p >> 32;
-    }
-    uint64_t any = 0;
-    for (size_t l = 0; l < GROUP; l++)
-        any |= rare[l];
-    for (; i < n; i++) {
-        uint64_t x = word[2 * i], p = (x >> 32) * range + ((x & LOW) * range >> 32);
-        any |= (uint64_t)((p & LOW) == 0);
-        out[i] = p >> 32;
-    }
-    return any == 0;
-}
-
-const RngLoops LEVEL(rng_loops_) = {philox_blocks, unit_numbers, normal_pairs,
-                                    first_words_below};
+const RngLoops LEVEL(rng_loops_) = {philox_blocks, unit_numbers, normal_pairs};

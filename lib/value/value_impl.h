@@ -39,10 +39,6 @@ typedef struct RngLoops {
     /* n uniform numbers; 2 n normal ones, a pair of two words */
     void (*units)(bool open, size_t n, const uint64_t *word, double *restrict out);
     void (*normals)(bool open, size_t n, const uint64_t *word, double *restrict out);
-    /* out[i] = the upper word of word[2 i] times range; false if the lower one may be
-     * below range for some i */
-    bool (*below)(uint32_t range, size_t n, const uint64_t *word,
-                  uint64_t *restrict out);
 } RngLoops;
 extern const RngLoops rng_loops_0, rng_loops_1, rng_loops_2;
 

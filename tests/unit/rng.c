@@ -140,25 +140,10 @@ static void test_level(const RngLoops *loops, size_t n) {
     }
 }
 
-/* Lower halves near 0, where another word may be needed. */
-static void test_below(const RngLoops *loops) {
-    enum { N = 37 };
-    for (size_t at = 0; at < N; at++) {
-        uint64_t w[2 * N], v[N];
-        for (size_t i = 0; i < N; i++)
-            w[2 * i] = UINT64_C(0x9E3779B97F4A7C15) * (i + 1), w[2 * i + 1] = 0;
-        CHECK(loops->below(10, N, w, v));
-        w[2 * at] = UINT64_MAX / 10 * 3 + 2; /* 10 times that is 2 above 3 2^64 */
-        CHECK(!loops->below(10, N, w, v), "%zu", at);
-    }
-}
-
 static void test_levels(void) {
-    for (int level = 0; level <= value_simd_level(); level++) {
+    for (int level = 0; level <= value_simd_level(); level++)
         for (size_t n = 0; n < 64; n++)
             test_level(loops_at(level), n);
-        test_below(loops_at(level));
-    }
 }
 
 static Rng state(int i) {
@@ -197,35 +182,6 @@ static void test_draws(int i) {
     CHECK(memcmp(v, wide[i], sizeof v) == 0); /* half of the words are rejected */
     rng_permutation(&r, 9, v);
     CHECK(memcmp(v, shuffled[i], sizeof v) == 0);
-}
-
-/* Integers of a range are the upper half of its product with a word, unless the lower
- * one asks for another word, which it doesn't in these few. */
-static void test_ranges(void) {
-    static const uint64_t range[] = {1,
-                                     2,
-                                     3,
-                                     10,
-                                     1000003,
-                                     UINT32_MAX / 2,
-                                     UINT32_MAX,
-                                     UINT64_C(1) << 32,
-                                     UINT64_C(1) << 40};
-    enum { N = 259 };
-    Rng r = state(1);
-    for (size_t k = 0; k < sizeof range / sizeof *range; k++)
-        for (size_t n = 0, wrong = 0; n <= N; n += n < 20 ? 1 : 80) {
-            int64_t v[N] = {0};
-            rng_integers(&r, -7, range[k], 5, n, v);
-            for (size_t i = 0; i < n; i++) {
-                __extension__ typedef unsigned __int128 Wide;
-                uint64_t w[2];
-                rng_block(&r, (5 + i) << 16, w);
-                wrong += v[i] != (int64_t)((Wide)w[0] * range[k] >> 64) - 7;
-            }
-            CHECK(wrong == 0, "%zu of %zu below %llu", wrong, n,
-                  (unsigned long long)range[k]);
-        }
 }
 
 /* The words' leading bits and a half: exact, and never an end. */
@@ -347,7 +303,6 @@ int main(void) {
     test_draws(1);
     test_open(0);
     test_open(1);
-    test_ranges();
     test_parts();
     test_moments();
     test_state(s);
