@@ -443,12 +443,12 @@ static inline bool rw_is(const Rewriter *r, const Apply *a, KnownOp op) {
 const void *rewriter_uniform(Rewriter *r, Var v);
 bool rewriter_is_number(Rewriter *r, Var v,
                         double x); /* a uniform constant of that value; -0 is not 0 */
-bool read_is_counted(Rewriter *r, Var v); /* an index array that counts, or turned */
 bool read_counts_from(Rewriter *r, Var v, int64_t *first); /* in order */
 /* Is each number of v by *back less than that of w? */
 bool read_counts_behind(Rewriter *r, Var v, Var w, int64_t *back);
-/* x[at] as a slice, if such an array certainly stays within it; VAR_NONE: it may not.
- */
+/* Is `at` an index array that counts, or turned, and certainly stays within x? */
+bool read_counts_within(Rewriter *r, Var x, Var at);
+/* x[at] as a slice, if it is one; VAR_NONE: it isn't. */
 Var read_counted_rows(Rewriter *r, Var x, Var at);
 bool rewriter_is_zeros(Rewriter *r, Var v); /* certainly, whatever its shape */
 /* Is no element negative, by its dtype, value or op? Is every element of a constant

@@ -458,8 +458,7 @@ Y
     ok "gload -e 'y = scan(lambda a: a * 2, outputs_info=[1.], n_steps=5)' -e 'z = y[2]' --outputs z | grun" 'z = 8.0'
 }
 
-# Each line, a loop that counts and reads or writes by that number|what is left of it: seq, rows are sequences; outside, they are
-# gathered before; gather, in each step;
+# Each line, a loop that counts and reads or writes by that number|what is left of it: seq, rows are sequences; gather, not so;
 # scan, no array is a state; write, one is; none, there is no loop. Values, gradients and errors are the same in all modes.
 @test "loops by index are loops over rows" {
     local expr left mode in
@@ -468,7 +467,6 @@ Y
         grewrite q.tlg --no-provenance -O yaml >r.yaml
         case $left in
             seq) ok 'grep -c -E "[a-zA-Z0-9_]\[(i|k|x|i_1)\]" r.yaml || true' 0 ;;
-            outside) ok 'sed -n "/^inputs/,\$p" r.yaml | grep -c -E "[a-zA-Z0-9_]\[k\]"' 1 ;;
             gather) ok 'grep -E -q "[a-zA-Z0-9_]\[(i|k|x|i_1)\]" r.yaml' '' ;;
             scan) ok 'grep "scan(" r.yaml | grep -c "keep=" || true' 0 ;;
             write) ok 'grep "scan(" r.yaml | grep -c "keep=..last" || true' 1 ;;
@@ -485,15 +483,16 @@ Y
     done <<'END'
 scan(lambda i, s: 0.5 * s + x[i], sequences=[arange(n)], outputs_info=[0.0])|seq
 scan(lambda i, s: 0.5 * s + x[i + 1] * x[i], sequences=[arange(n - 1)], outputs_info=[0.0])|seq
-scan(lambda i, s: 0.5 * s * sum(A[i]) + A[i, 2], sequences=[arange(n)], outputs_info=[1.0])|seq
+scan(lambda i, s: 0.5 * s * sum(A[i]) + A[i][2], sequences=[arange(n)], outputs_info=[1.0])|seq
+scan(lambda i, s: 0.5 * s + x[i], sequences=[arange(m)], outputs_info=[0.0])|gather
 scan(lambda i, s: 0.5 * s + A.T[:, i], sequences=[arange(n)], outputs_info=[ones(m)])|seq
 scan(lambda i, s: s * 0.5 + x[i], sequences=[arange(n)[::-1]], outputs_info=[0.0])|seq
-scan(lambda k, s: s * 0.5 + x[k], sequences=[k], outputs_info=[0.0])|outside
+scan(lambda k, s: s * 0.5 + x[k], sequences=[k], outputs_info=[0.0])|gather
 scan(lambda k, s: s * 0.5 + A[k], sequences=[k], outputs_info=[ones(m)])|gather
 scan(lambda i, s: [s * 0.5 + x[i], until(s > 2)], sequences=[arange(n)], outputs_info=[0.0])|gather
 scan(lambda i, y: set_subtensor(y[i], sin(x[i]) * 2), sequences=[arange(n)], outputs_info=[zeros(n)], keep="last")|none
-scan(lambda i, y: inc_subtensor(y[i + 1], x[i] * A[i, 0]), sequences=[arange(n - 1)], outputs_info=[zeros(n)], keep="last")|scan
-scan(lambda i, k, y: inc_subtensor(y[k], x[i]), sequences=[arange(n), k], outputs_info=[zeros(n)], keep="last")|none
+scan(lambda i, y: inc_subtensor(y[i + 1], x[i] * 2), sequences=[arange(n - 1)], outputs_info=[zeros(n)], keep="last")|scan
+scan(lambda i, k, y: inc_subtensor(y[k], x[i]), sequences=[arange(n), k], outputs_info=[zeros(n)], keep="last")|write
 scan(lambda k, y: set_subtensor(y[k], x[k] * 2), sequences=[k], outputs_info=[zeros(n)], keep="last")|write
 scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] + x[i]), sequences=[arange(1, n)], outputs_info=[x], keep="last")|scan
 scan(lambda i, y: set_subtensor(y[i], 0.5 * y[i - 1] - y[i - 2] + x[i]), sequences=[arange(2, n)], outputs_info=[x], keep="last")|scan

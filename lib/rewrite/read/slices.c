@@ -467,11 +467,6 @@ static bool find_counted(Rewriter *r, Var v, Counted *c) {
     return false;
 }
 
-bool read_is_counted(Rewriter *r, Var v) {
-    Counted c;
-    return find_counted(r, v, &c);
-}
-
 bool read_counts_from(Rewriter *r, Var v, int64_t *first) {
     Counted c;
     bool ok = find_counted(r, v, &c) && !c.turned;
@@ -527,16 +522,27 @@ static Var turn_axis(Rewriter *r, Var v, int ndim, int axis) {
     return read_of(r, v, ndim, item);
 }
 
-Var read_counted_rows(Rewriter *r, Var x, Var at) {
+static bool count_rows(Rewriter *r, Var x, Var at, Read *q, bool *turned) {
     const Type *t = var_type(r->g, x);
-    Read q = {.r = r, .x = x, .of = var_owner(r->g, x), .t = t, .nleft = t->ndim};
-    bool turned = false;
+    *q = (Read){.r = r, .x = x, .of = var_owner(r->g, x), .t = t, .nleft = t->ndim};
     for (int k = 0; k < t->ndim; k++)
-        q.item[k] = read_all;
-    q.item[0].array = at;
-    if (count_slice(&q, &turned) < 0) return VAR_NONE;
-    Var v = read_of(r, x, t->ndim, q.item);
-    return turned && v != VAR_NONE ? turn_axis(r, v, t->ndim, 0) : v;
+        q->item[k] = read_all;
+    q->item[0].array = at;
+    return count_slice(q, turned) >= 0;
+}
+
+bool read_counts_within(Rewriter *r, Var x, Var at) {
+    Read q;
+    bool turned;
+    return count_rows(r, x, at, &q, &turned);
+}
+
+Var read_counted_rows(Rewriter *r, Var x, Var at) {
+    Read q;
+    bool turned = false;
+    if (!count_rows(r, x, at, &q, &turned)) return VAR_NONE;
+    Var v = read_of(r, x, q.t->ndim, q.item);
+    return turned && v != VAR_NONE ? turn_axis(r, v, q.t->ndim, 0) : v;
 }
 
 /* x[arange(2, n)] is x[2:n], in writes too. */

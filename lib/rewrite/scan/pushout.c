@@ -295,62 +295,27 @@ static Var slice_rows(PushOut *q, const Apply *a, const Var *in) {
     return rewriter_apply(r, a->op, props_make(r->s, a->op, 1, &arg), a->nin, x);
 }
 
-/* Which item of an index is the only number of rows, among numbers and slices that are
- * the same in each step; -1: there is none, or another part. */
-static int item_of_rows(const PushOut *q, const Apply *a, const Var *in,
-                        const IndexItems *ix) {
+/* The axis of x[:, i] that the only number of the index reads, beside whole axes; -1:
+ * it has other parts. */
+static int axis_of_number(const PushOut *q, const Apply *a, const Var *in) {
+    IndexItems ix;
     int found = -1;
-    for (int i = 0; i < ix->n; i++) {
-        const IndexItem *it = &ix->item[i];
-        if (it->kind != IX_INPUT && it->kind != IX_SLICE) return -1;
-        if (it->kind == IX_INPUT && q->kind[in[1 + it->input]] == ROWS) {
-            if (found >= 0) return -1;
+    const Type *t = var_type(q->fn, in[1]);
+    if (a->nin != 2 || t->kind != TYPE_TENSOR || t->ndim != 0 ||
+        !dtype_is_integer(t->dtype) ||
+        !index_parse(sym_text(q->l->r->s, rewriter_prop(q->l->r, a, "index")->sym),
+                     &ix))
+        return -1;
+    for (int i = 0; i < ix.n; i++) {
+        const IndexItem *it = &ix.item[i];
+        bool whole =
+            it->kind == IX_SLICE && it->start < 0 && it->stop < 0 && it->step < 0;
+        if (it->kind == IX_INPUT)
             found = i;
-        }
-    }
-    for (size_t i = 1; found >= 0 && i < a->nin; i++) {
-        const Type *t = var_type(q->fn, in[i]);
-        bool rows = i == 1 + (size_t)ix->item[found].input;
-        if (t->kind != TYPE_TENSOR || t->ndim != 0 || !dtype_is_integer(t->dtype) ||
-            (!rows && q->kind[in[i]] != FIXED))
+        else if (!whole)
             return -1;
     }
     return found;
-}
-
-/* x with the other items of the index; *axis: of the rows in it. */
-static Var read_other_items(PushOut *q, const Var *in, const IndexItems *ix, int rows,
-                            int *axis) {
-    Rewriter *r = q->l->r;
-    Str text = STR(r->s);
-    Var x[2 * MAX_NDIM] = {q->out.var[in[0]]};
-    size_t n = 1;
-    *axis = 0;
-    for (int i = 0; i < ix->n; i++) {
-        const IndexItem *it = &ix->item[i];
-        int part[] = {it->start, it->stop, it->step};
-        if (i) str_puts(&text, ", ");
-        if (i == rows) str_putc(&text, ':');
-        if (i == rows) continue;
-        if (i < rows) *axis += it->kind == IX_SLICE;
-        if (it->kind == IX_INPUT) {
-            str_putc(&text, '$');
-            x[n++] = q->out.var[in[1 + it->input]];
-            continue;
-        }
-        for (int k = 0; k < 3; k++) {
-            if (k == 1 || (k == 2 && part[2] >= 0)) str_putc(&text, ':');
-            if (part[k] < 0) continue;
-            str_putc(&text, '$');
-            x[n++] = q->out.var[in[1 + part[k]]];
-        }
-    }
-    const Op *op = op_known(r->s, OP_SUBTENSOR);
-    PropArg arg = {"index", PROP_STR(sym(r->s, str_text(&text)))};
-    str_free(&text);
-    return n == 1 && ix->n == 1
-               ? x[0]
-               : rewriter_apply(r, op, props_make(r->s, op, 1, &arg), n, x);
 }
 
 static Var axis_first(PushOut *q, Var x, int axis) {
@@ -363,29 +328,16 @@ static Var axis_first(PushOut *q, Var x, int axis) {
     return apply_with_axes(q, "transpose", "axes", x, PROP_INTS(to, (size_t)n));
 }
 
-/* x[i] of an x that is the same in each step: x by all numbers i at once, which are as
- * many as there are steps. What a number reads must be a single element, or the numbers
- * count, so that no row is copied. */
-static Var gather_rows(PushOut *q, const Apply *a, const Var *in) {
-    Rewriter *r = q->l->r;
-    IndexItems ix;
-    int axis;
-    if (a->nin > MAX_NDIM || q->fn->until != VAR_NONE ||
-        !index_parse(sym_text(r->s, rewriter_prop(r, a, "index")->sym), &ix))
-        return VAR_NONE;
-    int rows = item_of_rows(q, a, in, &ix);
-    if (rows < 0) return VAR_NONE;
-    Var at = q->out.var[in[1 + ix.item[rows].input]];
-    if (var_type(q->fn, a->out)->ndim > 0 && !read_is_counted(r, at)) return VAR_NONE;
-    Var x = read_other_items(q, in, &ix, rows, &axis);
-    if (x != VAR_NONE) x = axis_first(q, x, axis);
+/* x[i] of an x that is the same in each step, by numbers i that count and certainly
+ * stay within x: a slice of x has these rows. Of others the step says which one fails.
+ */
+static Var counted_rows(PushOut *q, const Apply *a, const Var *in) {
+    int axis = q->fn->until == VAR_NONE ? axis_of_number(q, a, in) : -1;
+    if (axis < 0) return VAR_NONE;
+    Var x = axis_first(q, q->out.var[in[0]], axis);
     if (x == VAR_NONE) return x;
-    Var adjacent = read_counted_rows(r, x, at);
-    q->sure = adjacent != VAR_NONE && a->nin == 2;
-    if (adjacent != VAR_NONE) return adjacent;
-    const Op *op = op_known(r->s, OP_SUBTENSOR);
-    PropArg arg = {"index", PROP_STR(sym(r->s, "$"))};
-    return rewriter_apply(r, op, props_make(r->s, op, 1, &arg), 2, (Var[]){x, at});
+    q->sure = true;
+    return read_counted_rows(q->l->r, x, q->out.var[in[1]]);
 }
 
 static Var apply_to_all_rows(PushOut *q, ApplyId id) {
@@ -399,7 +351,7 @@ static Var apply_to_all_rows(PushOut *q, ApplyId id) {
     if (rw_is(q->l->r, a, OP_MATMUL)) return matmul_rows(q, a, in);
     if (rw_is(q->l->r, a, OP_TRANSPOSE)) return transpose_rows(q, a, x, n);
     if (rw_is(q->l->r, a, OP_SUBTENSOR))
-        return (q->kind[in[0]] == ROWS ? slice_rows : gather_rows)(q, a, in);
+        return (q->kind[in[0]] == ROWS ? slice_rows : counted_rows)(q, a, in);
     if (rw_is(q->l->r, a, OP_ZEROS_LIKE) || rw_is(q->l->r, a, OP_ONES_LIKE))
         return rewriter_apply(q->l->r, a->op, a->props, 1, &x);
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)

@@ -162,9 +162,9 @@ static bool is_row_of(const Type *row, const Type *t) {
     return same;
 }
 
-/* Is output o a state that is written at one place in each step, and read by nothing
- * else? Rows that are kept for it must be single elements, or as many as the state has;
- * where it is set, no place may be set twice. */
+/* Is output o a state that is written at one place in each step, the next one, and read
+ * by nothing else, or behind that place? The places must certainly be there: of others
+ * the step says which one fails. */
 static bool find_step_write(StepSum *x, size_t o) {
     const ScanOut *out = &x->l->part.f.out[o];
     Var made = x->fn->outputs.p[o].var;
@@ -178,14 +178,14 @@ static bool find_step_write(StepSum *x, size_t o) {
         var_is_const(x->fn, x->p))
         return false;
     x->numbers = sequence_of(x, x->q);
-    bool counted = x->numbers != VAR_NONE && read_is_counted(x->l->r, x->numbers);
+    if (x->numbers == VAR_NONE ||
+        !read_counts_within(x->l->r, x->l->part.arg[out->arg], x->numbers))
+        return false;
     x->o = o;
     x->writes = true;
     x->nread = 0;
-    if (x->uses[s] > 1)
-        return counted && x->text[0] == 's' && is_row_of(t, as) &&
-               find_reads_behind(x, s);
-    return counted || (t->ndim == 0 && x->text[0] == 'i');
+    return x->uses[s] == 1 ||
+           (x->text[0] == 's' && is_row_of(t, as) && find_reads_behind(x, s));
 }
 
 /* ---- products ---- */
