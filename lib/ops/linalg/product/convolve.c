@@ -105,7 +105,7 @@ static bool measure_job(Call *c, ConvolveJob *q) {
     q->count =
         kept_results(convolve_mode(c->s, c->op, c->props), q->n, q->m, &q->first);
     if (q->count < 0) return call_fail(c, E_LIMIT, "the result has too many elements");
-    q->blocks = (q->count + CONVOLVE_BLOCK - 1) / CONVOLVE_BLOCK;
+    q->blocks = (q->count - 1) / CONVOLVE_BLOCK + 1; /* count may be the largest */
     q->together = q->blocks > 1 ? 1 : (CONVOLVE_BLOCK + q->count - 1) / q->count;
     return true;
 }
