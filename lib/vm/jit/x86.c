@@ -355,23 +355,27 @@ void asm_move_on(Asm *a, int operand, int bytes) {
     with_byte(a, BYTE_ADD, pointer_of[operand], bytes);
 }
 
-/* jz, jnz */
-size_t asm_count(Asm *a, int operand, uint32_t word) {
-    int r = pointer_of[operand];
-    with_word(a, LOAD_WORD, r, RDX, word);
+/* test r, r, and a jump, to a position set by asm_here. */
+enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85 };
+static size_t emit_if(Asm *a, unsigned what, int r) {
     emit_rex(a, r, r);
     x86_byte(a, 0x85);
     mod_rm(a, 3, r, r);
     x86_byte(a, 0x0F);
-    x86_byte(a, 0x84);
+    x86_byte(a, what);
     emit_word32(a, 0);
     return a->code.n;
+}
+
+size_t asm_count(Asm *a, int operand, uint32_t word) {
+    with_word(a, LOAD_WORD, pointer_of[operand], RDX, word);
+    return emit_if(a, IF_ZERO, pointer_of[operand]);
 }
 
 void asm_count_down(Asm *a, int operand, size_t at) {
     with_byte(a, BYTE_SUB, pointer_of[operand], 1);
     x86_byte(a, 0x0F);
-    x86_byte(a, 0x85);
+    x86_byte(a, IF_NOT_ZERO);
     emit_word32(a, at - (a->code.n + 4));
 }
 
@@ -396,17 +400,10 @@ void asm_store_mask(Asm *a, int from, int operand) {
     with_bool(a, store, sizeof store, RSI, pointer_of[operand]);
 }
 
-/* movzx, jnz */
 size_t asm_if_true(Asm *a, int operand) {
-    static const uint8_t load[] = {0x0F, 0xB6};
+    static const uint8_t load[] = {0x0F, 0xB6}; /* movzx */
     with_bool(a, load, sizeof load, RSI, pointer_of[operand]);
-    emit_rex(a, RSI, RSI);
-    x86_byte(a, 0x85);
-    mod_rm(a, 3, RSI, RSI);
-    x86_byte(a, 0x0F);
-    x86_byte(a, 0x85);
-    emit_word32(a, 0);
-    return a->code.n;
+    return emit_if(a, IF_NOT_ZERO, RSI);
 }
 
 #endif
