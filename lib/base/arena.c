@@ -21,9 +21,11 @@ Arena *arena_new(Session *s) {
     return a;
 }
 
-static void free_arena_blocks(ArenaBlock *b) {
-    while (b) {
+/* Those before `end`, which are newer. */
+static void free_arena_blocks(Arena *a, ArenaBlock *b, const ArenaBlock *end) {
+    while (b != end) {
         ArenaBlock *next = b->next;
+        a->bytes -= sizeof *b + b->size;
         mem_free(b);
         b = next;
     }
@@ -31,25 +33,32 @@ static void free_arena_blocks(ArenaBlock *b) {
 
 void arena_free(Arena *a) {
     if (!a) return;
-    free_arena_blocks(a->blocks);
-    free_arena_blocks(a->large);
+    free_arena_blocks(a, a->blocks, NULL);
+    free_arena_blocks(a, a->large, NULL);
     mem_free(a);
 }
 
+ArenaMark arena_mark(const Arena *a) {
+    return (ArenaMark){a->blocks, a->large, a->at};
+}
+
+/* The oldest block stays in any case. */
+void arena_rewind(Arena *a, ArenaMark m) {
+    ArenaBlock *last = m.blocks;
+    for (ArenaBlock *b = a->blocks; !m.blocks && b; b = b->next)
+        last = b;
+    free_arena_blocks(a, a->large, m.large);
+    free_arena_blocks(a, a->blocks, last);
+    a->large = m.large;
+    a->blocks = last;
+    a->at = m.blocks ? m.at : last ? (char *)(last + 1) : NULL;
+    a->end = last ? (char *)(last + 1) + last->size : NULL;
+    a->next_size = last ? 2 * last->size : FIRST_BLOCK;
+    if (a->next_size > LAST_BLOCK) a->next_size = LAST_BLOCK;
+}
+
 void arena_reset(Arena *a) {
-    ArenaBlock *first = a->blocks;
-    while (first && first->next) {
-        ArenaBlock *older = first->next;
-        mem_free(first);
-        first = older;
-    }
-    free_arena_blocks(a->large);
-    a->large = NULL;
-    a->blocks = first;
-    a->at = first ? (char *)(first + 1) : NULL;
-    a->end = first ? a->at + first->size : NULL;
-    a->bytes = first ? sizeof *first + first->size : 0;
-    a->next_size = first ? 2 * first->size : FIRST_BLOCK;
+    arena_rewind(a, (ArenaMark){0});
 }
 
 static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {

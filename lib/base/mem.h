@@ -73,6 +73,13 @@ enum { ARENA_ALIGN = 16 };
 Arena *arena_new(Session *s);
 void arena_free(Arena *a);  /* NULL is fine */
 void arena_reset(Arena *a); /* empties it, keeps the first block */
+/* Frees what was allocated since the mark; {0}: all. */
+typedef struct ArenaMark {
+    struct ArenaBlock *blocks, *large;
+    char *at;
+} ArenaMark;
+ArenaMark arena_mark(const Arena *a);
+void arena_rewind(Arena *a, ArenaMark m);
 void *arena_alloc_block_(Arena *a, size_t size);
 static inline void *arena_alloc(Arena *a, size_t size) { /* not cleared */
     if (size >= (size_t)(a->end - a->at)) return arena_alloc_block_(a, size);

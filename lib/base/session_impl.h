@@ -42,7 +42,8 @@ struct TlSession {
     SlotUse slot[SLOT_N];
     unsigned char slot_order[SLOT_N];
     unsigned nslots;
-    Vec(SymText) syms; /* syms.p[0] is "no symbol" */
+    Vec(SymText) syms;        /* syms.p[0] is "no symbol" */
+    char *text_at, *text_end; /* room for more texts of symbols */
     Index sym_index;
     Vec(Source *) sources;
     Index called_index; /* of those by source_called */

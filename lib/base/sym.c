@@ -32,12 +32,27 @@ Sym sym_find(Session *s, const char *p, size_t n) {
     return find_interned(s, hash_sym_text(p, n), p, n);
 }
 
+/* Texts lie side by side: an arena would align each. */
+static const char *keep_text(Session *s, const char *p, size_t n) {
+    enum { BLOCK = 1 << 14, LONG = BLOCK / 8 };
+    if (n >= LONG) return arena_str(s->arena, p, n);
+    if (n >= (size_t)(s->text_end - s->text_at)) {
+        s->text_at = arena_alloc(s->arena, BLOCK);
+        s->text_end = s->text_at + BLOCK;
+    }
+    char *q = s->text_at;
+    s->text_at += n + 1;
+    if (n) memcpy(q, p, n);
+    q[n] = '\0';
+    return q;
+}
+
 static Sym intern(Session *s, uint64_t hash, const char *p, size_t n) {
     Sym found = find_interned(s, hash, p, n);
     if (found) return found;
     if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
     Sym y = (Sym)s->syms.n;
-    SymText t = {arena_str(s->arena, p, n), n};
+    SymText t = {keep_text(s, p, n), n};
     vec_push(s, &s->syms, t);
     index_add(&s->sym_index, hash, y);
     return y;

@@ -14,6 +14,7 @@ Compiler *compiler_new(Builder *b) {
     c->b = b;
     c->arena = arena_new(b->s);
     c->tmp = arena_new(b->s);
+    c->nodes = arena_new(b->s);
     c->line = arena_new(b->s);
     c->top.b = b;
     c->frame = &c->top;
@@ -34,6 +35,7 @@ void compiler_free(Compiler *c) {
     vec_free(&c->defined);
     arena_free(c->arena);
     arena_free(c->tmp);
+    arena_free(c->nodes);
     arena_free(c->line);
     mem_free(c);
 }
@@ -143,6 +145,7 @@ static bool compile_at_once(Compiler *c, const Ast *e) {
         vec_push(c->s, &c->defined,
                  ((DefinedName){target(e, i)->sym, target(e, i)->at}));
     arena_reset(c->tmp);
+    arena_rewind(c->nodes, c->named_nodes);
     return compile_definition(c, e);
 }
 
@@ -313,6 +316,7 @@ static bool bind_definition(Compiler *c, Sym name, Span at, const Node *n) {
     }
     Node *keep = NEW(c->arena, Node);
     *keep = *n;
+    c->named_nodes = arena_mark(c->nodes);
     map_put(&c->named, name, (uintptr_t)keep);
     return record_named_tree(c, name, n);
 }

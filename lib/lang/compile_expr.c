@@ -51,7 +51,7 @@ static bool all_literal(size_t n, const Node *arg) {
 static bool concatenate_lists(Compiler *c, Span at, const Node *a, const Node *b,
                               Node *out) {
     size_t n = a->n + b->n;
-    Node *item = arena_alloc(c->arena, n * sizeof *item);
+    Node *item = arena_alloc(c->nodes, n * sizeof *item);
     if (a->n) memcpy(item, a->item, a->n * sizeof *item);
     if (b->n) memcpy(item + a->n, b->item, b->n * sizeof *item);
     return node_tree(c, n, item, NULL, at, out);
@@ -160,7 +160,7 @@ static bool node_from_outputs(Compiler *c, const Op *op, const Var *r, Span at,
         *out = node_var(r[0], at);
         return true;
     }
-    Node *item = arena_alloc(c->arena, n * sizeof *item);
+    Node *item = arena_alloc(c->nodes, n * sizeof *item);
     for (size_t i = 0; i < n; i++)
         item[i] = node_var(r[i], at);
     if (op->default_output) { /* `a, b = op(x)` can still take all */
@@ -208,7 +208,7 @@ bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out) {
 
 /* The chosen dims of a lazy shape as a list. */
 static bool shape_list(Compiler *c, const Node *x, int n, const int *axis, Node *out) {
-    Node *item = arena_alloc(c->arena, (size_t)n * sizeof *item);
+    Node *item = arena_alloc(c->nodes, (size_t)n * sizeof *item);
     for (int i = 0; i < n; i++)
         if (!shape_item(c, x, axis[i], x->at, &item[i])) return false;
     return node_tree(c, (size_t)n, item, NULL, x->at, out);
@@ -310,8 +310,8 @@ static bool compile_attribute(Compiler *c, const Ast *e, Node *x) {
 /* ---- leaves of chains ---- */
 
 static bool compile_items(Compiler *c, const Ast *e, DType want, Node *out) {
-    Node *item = arena_alloc(c->arena, (e->nkid + 1) * sizeof *item);
-    Sym *key = e->kind == AST_DICT ? NEW_N(c->arena, e->nkid, Sym) : NULL;
+    Node *item = arena_alloc(c->nodes, (e->nkid + 1) * sizeof *item);
+    Sym *key = e->kind == AST_DICT ? NEW_N(c->nodes, e->nkid, Sym) : NULL;
     for (size_t i = 0; i < e->nkid; i++) {
         if (key) key[i] = e->kid[i]->sym;
         if (!compile(c, key ? e->kid[i]->kid[0] : e->kid[i], want, &item[i]))

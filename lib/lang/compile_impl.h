@@ -97,6 +97,8 @@ struct Compiler {
     Session *s;
     Builder *b; /* of the innermost frame */
     Arena *arena, *tmp;
+    Arena *nodes;          /* lists and scopes: until the next definition */
+    ArenaMark named_nodes; /* up to here they belong to names */
     CompileFrame top, *frame;
     LambdaScope *scope;
     Map named;      /* sym -> Node *: names of what isn't a variable */
@@ -262,7 +264,7 @@ bool index_spec(Compiler *c, const Ast *e, Var of, Sym *spec, size_t *n, Var **i
 bool index_row(Compiler *c, const Node *r, size_t i, Node *out);
 bool call_subtensor(Compiler *c, const Op *op, const Ast *e, Node *out);
 bool shape_item(Compiler *c, const Node *x, int axis, Span at, Node *out);
-/* items and keys must live in c->arena; they are not copied */
+/* items and keys must live in c->arena or c->nodes; they are not copied */
 bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out);
 bool compiler_fail_function(Compiler *c, const Ast *e);
 bool compile_macro(Compiler *c, const Macro *m, const Ast *e, Node *out);

@@ -320,7 +320,7 @@ static bool slice_list(Compiler *c, const Ast *e, const Node *x, Node *out) {
                     "the parts of a list's slice must be literals, and the step not 0");
     from = step < 0 ? slice_clamp(from, n, -1, n - 1) : slice_clamp(from, n, 0, n);
     to = step < 0 ? slice_clamp(to, n, -1, n - 1) : slice_clamp(to, n, 0, n);
-    Node *item = arena_alloc(c->arena, (x->n + 1) * sizeof *item);
+    Node *item = arena_alloc(c->nodes, (x->n + 1) * sizeof *item);
     size_t count = 0;
     for (int64_t i = from; step < 0 ? i > to : i < to; i += step) {
         item[count++] = x->item[i];

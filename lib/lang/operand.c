@@ -79,8 +79,8 @@ bool node_tree(Compiler *c, size_t n, Node *item, Sym *key, Span at, Node *out) 
 
 bool compiler_tree(Compiler *c, size_t n, const Node *item, const Sym *key, Span at,
                    Node *out) {
-    Node *items = arena_copy(c->arena, item, n * sizeof *item);
-    Sym *keys = key ? arena_copy(c->arena, key, n * sizeof *key) : NULL;
+    Node *items = arena_copy(c->nodes, item, n * sizeof *item);
+    Sym *keys = key ? arena_copy(c->nodes, key, n * sizeof *key) : NULL;
     return node_tree(c, n, items, keys, at, out);
 }
 
@@ -316,7 +316,7 @@ bool node_weak_as_itypes(Compiler *c, const Op *op, size_t n, Node *in) {
 bool compiler_vars(Compiler *c, const Node *n, size_t *count, Var **vars) {
     bool list = n->kind == NODE_LIST || n->kind == NODE_DICT;
     *count = list ? n->n : 1;
-    *vars = arena_alloc(c->arena, (*count + 1) * sizeof(Var));
+    *vars = arena_alloc(c->nodes, (*count + 1) * sizeof(Var));
     for (size_t i = 0; i < *count; i++)
         if (!compiler_var(c, list ? &n->item[i] : n, DT_NONE, &(*vars)[i]))
             return false;

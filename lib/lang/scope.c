@@ -58,7 +58,7 @@ bool compiler_capture(Compiler *c, const CompileFrame *home, const Node *n, Span
     if (home == c->frame) return true;
     if (n->kind == NODE_VAR) out->var = capture_var(c, c->frame, home, n->var);
     if (n->kind != NODE_LIST && n->kind != NODE_DICT) return true;
-    out->item = arena_alloc(c->arena, (n->n + 1) * sizeof *out->item);
+    out->item = arena_alloc(c->nodes, (n->n + 1) * sizeof *out->item);
     for (size_t i = 0; i < n->n; i++)
         if (!compiler_capture(c, home, &n->item[i], at, &out->item[i])) return false;
     return true;
@@ -138,7 +138,7 @@ bool compile_binding(Compiler *c, const Ast *e, Node *out) {
         if (!compiler_var(c, out, DT_NONE, &v)) return false;
         *out = node_var(v, e->at);
     }
-    LambdaLocal *l = NEW(c->arena, LambdaLocal);
+    LambdaLocal *l = NEW(c->nodes, LambdaLocal);
     *l = (LambdaLocal){k->local, e->sym, *out};
     k->local = l;
     return true;
@@ -384,9 +384,9 @@ static bool order_arguments(Compiler *c, size_t n, const Sym *param,
 
 static bool apply_lambda(Compiler *c, const Node *f, const Arguments *args, Node *out) {
     size_t n = f->lambda->nkid - 1;
-    Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
-    const Node **given = NEW_N(c->arena, n + 1, const Node *);
-    Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value);
+    Sym *param = arena_alloc(c->nodes, (n + 1) * sizeof *param);
+    const Node **given = NEW_N(c->nodes, n + 1, const Node *);
+    Node *value = arena_alloc(c->nodes, (n + 1) * sizeof *value);
     for (size_t i = 0; i < n; i++)
         param[i] = f->lambda->kid[i]->sym;
     if (!order_arguments(c, n, param, args, given)) return false;
@@ -395,7 +395,7 @@ static bool apply_lambda(Compiler *c, const Node *f, const Arguments *args, Node
     if (c->depth >= LAMBDA_DEPTH)
         return fail(c->s, args->at, E_LIMIT,
                     "lambdas call each other more than %d deep", LAMBDA_DEPTH);
-    LambdaScope *scope = NEW(c->arena, LambdaScope), *outer = c->scope;
+    LambdaScope *scope = NEW(c->nodes, LambdaScope), *outer = c->scope;
     *scope = (LambdaScope){f->scope, f->lambda, value, c->frame, NULL};
     c->scope = scope;
     c->depth++;
@@ -409,9 +409,9 @@ static bool apply_lambda(Compiler *c, const Node *f, const Arguments *args, Node
 static bool apply_graph(Compiler *c, const Node *f, const Arguments *args, Node *out) {
     const Graph *fn = f->fn;
     size_t n = fn->inputs.n, own = n - f->ncaptured;
-    Sym *param = arena_alloc(c->arena, (n + 1) * sizeof *param);
-    const Node **given = NEW_N(c->arena, own + 1, const Node *);
-    Var *in = arena_alloc(c->arena, (n + 1) * sizeof *in);
+    Sym *param = arena_alloc(c->nodes, (n + 1) * sizeof *param);
+    const Node **given = NEW_N(c->nodes, own + 1, const Node *);
+    Var *in = arena_alloc(c->nodes, (n + 1) * sizeof *in);
     const Op *op = op_known(c->s, OP_CALL);
     for (size_t i = 0; i < own; i++)
         param[i] = var_leafrec(fn, fn->inputs.p[i])->name;
@@ -488,7 +488,7 @@ static bool take_until(Compiler *c, Node *body) {
 }
 
 static bool compile_body(Compiler *c, const Node *f, size_t n, const Type *const *arg) {
-    Node *value = arena_alloc(c->arena, (n + 1) * sizeof *value), body;
+    Node *value = arena_alloc(c->nodes, (n + 1) * sizeof *value), body;
     char buf[24];
     for (size_t i = 0; i < n; i++) {
         snprintf(buf, sizeof buf, "arg%zu", i);

@@ -63,8 +63,13 @@ static DType cotangent_dtype(const Builder *b, const Env *env) {
 void text_compiler_open(Compiler *c, Builder *b, const Env *env) {
     TextCache *t = text_cache(b->s);
     if (t->depth++ == 0) arena_reset(t->tmp);
-    *c = (Compiler){
-        .s = b->s, .b = b, .arena = t->tmp, .tmp = t->tmp, .env = env, .busy = 1};
+    *c = (Compiler){.s = b->s,
+                    .b = b,
+                    .arena = t->tmp,
+                    .tmp = t->tmp,
+                    .nodes = t->tmp,
+                    .env = env,
+                    .busy = 1};
     c->filter.allow_downcast = -1;
     c->top.b = b;
     c->frame = &c->top;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void test_arena(Session *s) {
@@ -40,6 +41,29 @@ static void test_arena(Session *s) {
     CHECK(arena_bytes(a) < (13 << 20), "%zu", arena_bytes(a));
     arena_free(a);
     arena_free(NULL);
+}
+
+/* What was there before the mark stays, of blocks and of single allocations. */
+static void test_marks(Session *s) {
+    for (int many = 0; many < 300; many += 37) {
+        Arena *a = arena_new(s);
+        char *kept[300];
+        for (int i = 0; i < many; i++)
+            kept[i] = arena_printf(a, "%0*d", 1 + i * i % 5000, i);
+        ArenaMark mark = arena_mark(a);
+        size_t before = arena_bytes(a);
+        for (int again = 0; again < 3; again++) {
+            for (int i = 0; i < 200; i++)
+                memset(arena_alloc(a, (size_t)i * 97), 0xFF, (size_t)i * 97);
+            CHECK(arena_bytes(a) > before);
+            arena_rewind(a, mark);
+            CHECK(arena_bytes(a) <= before + (many == 0 ? 4096 + 64 : 0), "%zu, %zu",
+                  arena_bytes(a), before);
+        }
+        for (int i = 0; i < many; i++)
+            CHECK(strlen(kept[i]) >= (size_t)(1 + i * i % 5000) && atoi(kept[i]) == i);
+        arena_free(a);
+    }
 }
 
 static void test_vec(Session *s) {
@@ -332,6 +356,7 @@ static void test_large(Session *s) {
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_arena(s);
+    test_marks(s);
     test_large(s);
     test_vec(s);
     test_str(s);
