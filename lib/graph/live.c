@@ -17,7 +17,8 @@ static void add_names(Roots *r, const VarName *name, size_t n) {
 }
 
 VarList graph_roots(const Graph *g, Arena *a, unsigned roots) {
-    size_t most = g->outputs.n + g->updates.n + g->shared.n + g->names.n + g->trees.n;
+    size_t most = g->outputs.n + g->updates.n + g->shared.n;
+    if (roots & ROOTS_NAMED) most += g->names.n + g->trees.n;
     for (size_t i = 0; i < g->effects.n; i++)
         most += g->apply[g->effects.p[i]].nout;
     Roots r = {.p = NEW_N(a, most + 1, Var)};

@@ -38,11 +38,11 @@ Var fuse_shape_root(const Fuse *f, Var v) {
 }
 
 /* A shape without unknown dims is numbered by the id of a bool type of that shape; any
- * other by a variable that has it. */
-static uint64_t shape_number(Fuse *f, Var v) {
-    if (var_type(f->g, v)->kind != TYPE_TENSOR) return UINT64_MAX - v;
+ * other, and what isn't a tensor, by a variable that has it. */
+static uint32_t shape_number(Fuse *f, Var v) {
+    static const uint32_t by_variable = UINT32_C(1) << 31;
     Var root = fuse_shape_root(f, v);
-    return f->known[root] ? f->known[root] : (UINT64_C(1) << 32) | root;
+    return f->known[root] ? f->known[root] : by_variable | root;
 }
 
 static void unite_shapes(Fuse *f, Var v, Var w) {
@@ -65,7 +65,7 @@ static bool is_unstretched(const Type *t, const Type *to) {
 static void compare_shapes(Fuse *f) {
     const Graph *g = f->g;
     f->same = NEW_N(f->a, g->nvar, Var);
-    f->known = NEW_N(f->a, g->nvar, uint64_t);
+    f->known = NEW_N(f->a, g->nvar, uint32_t);
     for (Var v = 0; v < g->nvar; v++) {
         const Type *t = var_type(g, v);
         f->same[v] = v;
@@ -87,11 +87,11 @@ static void compare_shapes(Fuse *f) {
 
 /* The shape number shared by the operands that need no broadcasting, else the result's
  * own. */
-static uint64_t result_shape(Fuse *f, ApplyId id) {
+static uint32_t result_shape(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
     if (!has_unknown_dim(to)) return shape_number(f, a->out);
-    uint64_t shape = 0;
+    uint32_t shape = 0;
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
@@ -142,7 +142,7 @@ static bool is_again(const Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
     uint32_t first = f->clients.first[a->out], last = f->clients.first[a->out + 1];
-    if (!f->can[id] || f->root[a->out] || a->op->math || a->nin > AGAIN_INPUTS ||
+    if (!f->is[id].member || f->root[a->out] || a->op->math || a->nin > AGAIN_INPUTS ||
         last - first < 2)
         return false;
     for (size_t i = 0; i < a->nin; i++)
@@ -163,7 +163,7 @@ static bool fusible_is_live(const Fuse *f, ApplyId id) {
 
 /* Can both be in one group? `user` reads v, which `maker` computes. */
 static bool can_share_group(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
-    return f->can[maker] && f->can[user] &&
+    return f->is[maker].member && f->is[user].member &&
            (!f->scope || f->scope[maker] == f->scope[user]) &&
            f->shape[v] == f->shape[f->g->apply[user].out];
 }
@@ -177,7 +177,7 @@ static void assign_low_ranks(Fuse *f) {
                                        ? result_shape(f, id)
                                        : shape_number(f, a->out + k);
         if (!live) continue;
-        f->can[id] = can_fuse(f, id);
+        f->is[id].member = can_fuse(f, id);
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
@@ -203,7 +203,7 @@ static void look_at_clients(Fuse *f, ApplyId id, uint32_t own, LiftRoom *x) {
     Var v = f->g->apply[id].out;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
-        if (own != NONE && f->can[user] && find_set(f, user) == own) continue;
+        if (own != NONE && f->is[user].member && find_set(f, user) == own) continue;
         bool join = can_share_group(f, id, user, v);
         uint32_t most = f->rank[user] - !join;
         if (most < x->most) x->most = most;
@@ -244,7 +244,7 @@ static void lift_members(Fuse *f) {
     for (ApplyId id = f->g->napply; id-- > 0;) {
         LiftRoom x = {NONE, NONE, APPLY_NONE};
         Var v = f->g->apply[id].out;
-        if (!f->can[id] || f->root[v]) continue;
+        if (!f->is[id].member || f->root[v]) continue;
         look_at_clients(f, id, NONE, &x);
         if (x.client == APPLY_NONE || x.most < x.near || x.near <= f->rank[id])
             continue;
@@ -271,7 +271,7 @@ static void unite_equal_ranks(Fuse *f) {
     for (ApplyId id = 0; id < f->g->napply; id++)
         f->set[id] = id;
     for (ApplyId id = 0; id < f->g->napply; id++) {
-        if (!f->can[id]) continue;
+        if (!f->is[id].member) continue;
         for (size_t i = 0; i < f->g->apply[id].nin; i++) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
@@ -291,13 +291,15 @@ typedef struct FuseGroups {
     ApplyId *member;
 } FuseGroups;
 
-/* Numbers the groups by their first member; the lists are put in `to`. */
+/* Numbers the groups by their first member; the lists are put in `to`. Earlier lists in
+ * f->lists end. */
 static FuseGroups list_groups(Fuse *f, Arena *to) {
-    uint32_t n = f->g->napply, *number = NEW_N(f->grouping, n, uint32_t);
-    uint32_t *at = NEW_N(f->grouping, n + 2, uint32_t);
+    arena_reset(f->lists);
+    uint32_t n = f->g->napply, *number = NEW_N(f->lists, n, uint32_t);
+    uint32_t *at = NEW_N(f->lists, n + 2, uint32_t);
     FuseGroups x = {0};
     for (ApplyId id = 0; id < n; id++) {
-        if (!f->can[id]) continue;
+        if (!f->is[id].member) continue;
         uint32_t root = find_set(f, id);
         if (root == id) number[id] = x.n++;
         at[number[root] + 1]++;
@@ -307,7 +309,7 @@ static FuseGroups list_groups(Fuse *f, Arena *to) {
     x.first = arena_copy(to, at, (x.n + 1) * sizeof *at);
     x.member = NEW_N(to, x.first[x.n], ApplyId);
     for (ApplyId id = 0; id < n; id++)
-        if (f->can[id]) x.member[at[number[find_set(f, id)]]++] = id;
+        if (f->is[id].member) x.member[at[number[find_set(f, id)]]++] = id;
     return x;
 }
 
@@ -327,7 +329,7 @@ static uint32_t rank_to_write(Fuse *f, const FuseGroups *groups, uint32_t k) {
         for (uint32_t j = 0; j < f->g->apply[end].nin; j++) {
             ApplyId other = var_owner(f->g, apply_in(f->g, end)[j]);
             if (other == APPLY_NONE || !fuse_is_written(f->g, end, j)) continue;
-            if (f->can[other] && find_set(f, other) == own) return 0;
+            if (f->is[other].member && find_set(f, other) == own) return 0;
             if (f->rank[other] >= most) most = f->rank[other] + 1;
         }
     }
@@ -352,8 +354,8 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
     uint32_t top = 0;
     for (ApplyId id = 0; id < f->g->napply; id++)
         if (f->rank[id] > top) top = f->rank[id];
-    uint32_t *at = NEW_N(f->grouping, (size_t)top + 2, uint32_t);
-    uint32_t *order = NEW_N(f->grouping, groups->n, uint32_t);
+    uint32_t *at = NEW_N(f->lists, (size_t)top + 2, uint32_t);
+    uint32_t *order = NEW_N(f->lists, groups->n, uint32_t);
     for (uint32_t k = 0; k < groups->n; k++)
         at[top - f->rank[groups->member[groups->first[k]]] + 1]++;
     for (uint32_t i = 0; i <= top; i++)
@@ -411,9 +413,8 @@ static void join_numbers(Fuse *f, const FuseGroups *groups, uint32_t k, ApplyId 
  * of one rank never depend on each other. */
 static void unite_numbers(Fuse *f, const FuseGroups *groups) {
     Map of = MAP(f->g->s);
-    ApplyId *joined =
-        NEW_N(f->grouping, ((size_t)groups->n + 1) * MOST_NUMBERS, ApplyId);
-    uint32_t *n = NEW_N(f->grouping, (size_t)groups->n + 1, uint32_t);
+    ApplyId *joined = NEW_N(f->lists, ((size_t)groups->n + 1) * MOST_NUMBERS, ApplyId);
+    uint32_t *n = NEW_N(f->lists, (size_t)groups->n + 1, uint32_t);
     for (uint32_t k = 0; k < groups->n; k++) {
         ApplyId id = groups->member[groups->first[k]];
         uint64_t key = (uint64_t)f->rank[id] << 32 | (f->scope ? f->scope[id] : 0);
@@ -436,10 +437,10 @@ typedef struct Chunk {
 static void add_extra(Fuse *f, Chunk *c, ApplyId member) {
     for (size_t i = 0; i < f->g->apply[member].nin; i++) {
         ApplyId maker = var_owner(f->g, apply_in(f->g, member)[i]);
-        if (maker == APPLY_NONE || !f->again[maker] || f->mark[maker] == f->chunk)
+        if (maker == APPLY_NONE || !f->is[maker].again || f->mark[maker] == f->chunk)
             continue;
         f->mark[maker] = f->chunk;
-        f->extra[maker] = 1;
+        f->is[maker].extra = 1;
         c->all[c->n++] = maker;
     }
 }
@@ -447,7 +448,7 @@ static void add_extra(Fuse *f, Chunk *c, ApplyId member) {
 /* Does the chunk, whose members are marked, need the member? */
 static bool is_of_use(const Fuse *f, ApplyId member) {
     Var v = f->g->apply[member].out;
-    if (!f->again[member] || fuse_is_output(f, v)) return true;
+    if (!f->is[member].again || fuse_is_output(f, v)) return true;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
         if (f->mark[f->clients.client[k]] == f->chunk) return true;
     return false;
@@ -471,7 +472,7 @@ static void open_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
 
 static void close_chunk(Fuse *f, const Chunk *c) {
     for (uint32_t i = 0; i < c->extra; i++)
-        f->extra[c->all[i]] = 0;
+        f->is[c->all[i]].extra = 0;
 }
 
 /* Adds a member to the chunk: how many inputs and outputs there are then. */
@@ -564,18 +565,20 @@ static uint8_t *needed_by_initial_values(const Graph *g, Arena *a) {
 
 static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
-    *f = (Fuse){.r = r, .g = g, .a = arena_new(r->s), .grouping = arena_new(r->s)};
+    rewriter_begin_fusion(r);
+    *f = (Fuse){.r = r,
+                .g = g,
+                .a = arena_new(r->s),
+                .grouping = arena_new(r->s),
+                .lists = arena_new(r->s)};
     f->made_index = INDEX(r->s);
     f->live = graph_live(g, f->a, ROOTS_RUN);
     f->init = needed_by_initial_values(g, f->grouping);
     f->small = is_small_body(f);
     f->clients = graph_clients(g, f->a, f->live);
     f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
-    f->shape = NEW_N(f->grouping, g->nvar, uint64_t);
-    f->can = NEW_N(f->a, g->napply, uint8_t);
-    f->again = NEW_N(f->a, g->napply, uint8_t);
-    f->extra = NEW_N(f->a, g->napply, uint8_t);
-    f->end = NEW_N(f->a, g->napply, uint8_t);
+    f->shape = NEW_N(f->grouping, g->nvar, uint32_t);
+    f->is = NEW_N(f->a, g->napply, FuseMarks);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
     f->rank = NEW_N(f->grouping, g->napply, uint32_t);
     f->set = NEW_N(f->grouping, g->napply, uint32_t);
@@ -590,11 +593,11 @@ static FuseGroups find_groups(Fuse *f) {
     assign_low_ranks(f);
     lift_members(f);
     unite_equal_ranks(f);
-    FuseGroups low = list_groups(f, f->grouping);
+    FuseGroups low = list_groups(f, f->lists);
     lift_groups(f, &low);
     unite_equal_ranks(f); /* lifting may have brought neighbours to equal rank */
     if (f->small) {
-        low = list_groups(f, f->grouping);
+        low = list_groups(f, f->lists);
         unite_numbers(f, &low);
     }
     fuse_find_ends(f);
@@ -606,11 +609,12 @@ static FuseGroups find_groups(Fuse *f) {
 static void open_cutting(Fuse *f) {
     Graph *g = f->g;
     arena_free(f->grouping);
-    f->grouping = NULL;
+    arena_free(f->lists);
+    f->grouping = f->lists = NULL;
     f->init = NULL, f->shape = NULL, f->rank = NULL, f->set = NULL;
     f->inner = NEW_N(f->a, g->nvar, Var); /* and outside */
     for (ApplyId id = 0; id < g->napply; id++)
-        f->any_again |= f->again[id] = is_again(f, id);
+        f->any_again |= f->is[id].again = is_again(f, id);
 }
 
 /* About as many calls as will come, each of which makes one or two results. */
@@ -634,5 +638,6 @@ bool fuse_pass(Rewriter *r) {
     vec_free(&f.key);
     index_free(&f.made_index);
     arena_free(f.a);
+    rewriter_end_fusion(r);
     return ok;
 }

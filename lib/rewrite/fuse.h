@@ -17,25 +17,30 @@ typedef struct FusedFunction {
     size_t n;
 } FusedFunction;
 
+typedef struct FuseMarks {
+    bool member : 1; /* may be fused */
+    bool again : 1;  /* computed anew by each group that reads it */
+    bool extra : 1;  /* in the current chunk for that reason */
+    bool end : 1;    /* a group may end in it */
+} FuseMarks;
+
 typedef struct Fuse {
     Rewriter *r;
     Graph *g;
     Arena *a;
     Arena *grouping; /* until the groups are known */
+    Arena *lists;    /* until the next lists of groups */
     bool small;      /* a function's body without large values */
     uint8_t *live;   /* by variable */
     uint8_t *init;   /* by variable: an initial value needs it, which must not come to
                         depend on inputs by being in a group with what does */
     Clients clients;
     uint8_t *root;   /* by variable: an output, update, ... */
-    uint64_t *shape; /* by variable: equal numbers mean equal shapes */
+    uint32_t *shape; /* by variable: equal numbers mean equal shapes */
     Var *same;       /* by variable: union-find of those whose shapes ops compare */
-    uint64_t *known; /* by root of these: the number of their known shape; 0: none */
-    uint8_t *can;    /* by Apply: may be fused */
-    uint8_t *again;  /* by Apply: computed anew by each group that reads it */
+    uint32_t *known; /* by root of these: the number of their known shape; 0: none */
+    FuseMarks *is;   /* by Apply */
     bool any_again;
-    uint8_t *extra;  /* by Apply: in the current chunk for that reason */
-    uint8_t *end;    /* by Apply: a group may end in it */
     uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */

@@ -34,14 +34,14 @@ static bool may_end(const Fuse *f, ApplyId id) {
     for (uint32_t i = 0; i < a->nin; i++)
         if (var_type(f->g, apply_in(f->g, id)[i])->kind != TYPE_TENSOR) return false;
     ApplyId maker = var_owner(f->g, apply_in(f->g, id)[k]);
-    return maker != APPLY_NONE && f->can[maker] &&
+    return maker != APPLY_NONE && f->is[maker].member &&
            (!f->scope || f->scope[maker] == f->scope[id]) &&
            (a->nin == 1 || (!f->small && others_come_before(f, id, maker)));
 }
 
 void fuse_find_ends(Fuse *f) {
     for (ApplyId id = 0; id < f->g->napply; id++)
-        f->end[id] = may_end(f, id);
+        f->is[id].end = may_end(f, id);
 }
 
 /* ---- arrays that are written to ---- */
@@ -112,7 +112,7 @@ static bool may_write(const Fuse *f, const ApplyId *member, uint32_t n, ApplyId 
 
 static bool takes(const Fuse *f, ApplyId id, Var v) {
     const Type *t = var_type(f->g, v);
-    return f->end[id] && apply_in(f->g, id)[streamed_input(f->g, id)] == v &&
+    return f->is[id].end && apply_in(f->g, id)[streamed_input(f->g, id)] == v &&
            op_rare(f->g->apply[id].op)->streams(f->g, id, t->ndim, t->dim);
 }
 

@@ -12,11 +12,11 @@ enum { OWN_FUNCTIONS = 1000, TOLD_MOST = 10 };
 
 bool fuse_is_output(const Fuse *f, Var v) {
     ApplyId maker = var_owner(f->g, v);
-    if (f->extra[maker]) return false;
+    if (f->is[maker].extra) return false;
     if (f->root[v]) return true;
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
-        if (f->mark[user] != f->chunk && !(f->again[maker] && f->can[user]))
+        if (f->mark[user] != f->chunk && !(f->is[maker].again && f->is[user].member))
             return true;
     }
     return false;
@@ -100,16 +100,20 @@ static Sym numbered_name(Fuse *f, char letter, size_t k) {
     return sym_n(f->g->s, text, n + 1);
 }
 
-/* v inside fn; on first use it becomes an input or a constant there. */
+/* Before all else, so that the graph's table of names ends with them. */
+static void add_inputs(Fuse *f, Graph *fn, const FuseGroup *x) {
+    for (size_t i = 0; i < x->narg; i++) {
+        Var v = x->arg[i];
+        f->seen[v] = f->chunk;
+        f->inner[v] = graph_input(fn, numbered_name(f, 'x', i), var_type(f->g, v));
+    }
+}
+
+/* v inside fn; on first use a constant is made there. */
 static Var var_inside(Fuse *f, Graph *fn, Var v) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
-    if (fuse_is_constant(f, v))
-        f->inner[v] = graph_share_const(fn, f->g, v, true);
-    else
-        f->inner[v] =
-            graph_input(fn, numbered_name(f, 'x', fn->inputs.n), var_type(f->g, v));
-    return f->inner[v];
+    return f->inner[v] = graph_share_const(fn, f->g, v, true);
 }
 
 static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
@@ -184,6 +188,7 @@ static const Graph *make_function(Fuse *f, const FuseGroup *x) {
     Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
     fn->fused = true;
     mark_members(f, x);
+    add_inputs(f, fn, x);
     for (uint32_t i = 0; i < x->n; i++)
         copy_member(f, fn, member_of(x, i));
     for (size_t k = 0; k < x->nres; k++)

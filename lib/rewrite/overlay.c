@@ -13,9 +13,11 @@ static uint32_t roomy(uint32_t n) {
 static void grow_var_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->nvar);
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
-    r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
-    r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
     r->cap_var = cap;
+    if (!r->fusing) {
+        r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
+        r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
+    }
     if (!r->sweeping) return;
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
@@ -37,8 +39,7 @@ void rewriter_grow(Rewriter *r) {
     for (; r->nvar < r->g->nvar; r->nvar++) {
         Var v = r->nvar;
         r->forward[v] = v;
-        r->uniform[v] = 0;
-        r->facts[v] = 0;
+        if (!r->fusing) r->uniform[v] = 0, r->facts[v] = 0;
         if (!r->sweeping) continue;
         r->direct[v] = v;
         r->by[v] = 0;
@@ -52,8 +53,8 @@ void rewriter_grow(Rewriter *r) {
 }
 
 size_t rewriter_bytes(const Rewriter *r) {
-    size_t var = sizeof *r->forward + sizeof *r->uniform + sizeof *r->facts,
-           apply = sizeof *r->op_at;
+    size_t var = sizeof *r->forward, apply = sizeof *r->op_at;
+    if (!r->fusing) var += sizeof *r->uniform + sizeof *r->facts;
     if (r->sweeping) {
         var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts +
                sizeof *r->result;
@@ -76,13 +77,29 @@ void rewriter_end_sweeps(Rewriter *r) {
     r->sweeping = r->settled = false;
 }
 
+static void free_facts(Rewriter *r) {
+    mem_free(r->uniform);
+    mem_free(r->facts);
+    r->uniform = NULL, r->facts = NULL;
+}
+
+void rewriter_begin_fusion(Rewriter *r) {
+    free_facts(r);
+    r->fusing = true;
+}
+
+void rewriter_end_fusion(Rewriter *r) {
+    r->uniform = mem_zalloc(r->s, r->cap_var, sizeof *r->uniform);
+    r->facts = mem_zalloc(r->s, r->cap_var, sizeof *r->facts);
+    r->fusing = false;
+}
+
 /* What is known of variables and Applies, but for the forwards. */
 static void free_arrays(Rewriter *r) {
     free_sweeps(r);
-    mem_free(r->uniform);
-    mem_free(r->facts);
+    free_facts(r);
     mem_free(r->op_at);
-    r->uniform = NULL, r->facts = NULL, r->op_at = NULL;
+    r->op_at = NULL;
     r->cap_var = r->cap_apply = 0;
 }
 

@@ -375,6 +375,7 @@ struct Rewriter {
     Map literals;         /* pattern and dtype -> constant, until g is compacted */
     bool searching;       /* costs decide how often a value is used: single_use holds */
     bool sweeping;        /* the arrays of sweeps are there */
+    bool fusing;          /* uniform and facts aren't */
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
@@ -553,6 +554,10 @@ enum { REWRITE_ROOTS = ROOTS_RUN | ROOTS_INIT };
  */
 void rewriter_compact(Rewriter *r);
 void rewriter_end_sweeps(Rewriter *r); /* frees what only they need */
+/* In between nobody asks what is known of constants and matrices, and memory is at its
+ * peak. */
+void rewriter_begin_fusion(Rewriter *r);
+void rewriter_end_fusion(Rewriter *r);
 void rewriter_close(Rewriter *r);
 /* The entry i or, between the cleaning ones and the stage's own, the first of these: up
  * to r->end, those of the stage follow each other. */
