@@ -129,6 +129,11 @@ static bool is_number_not_zero(double v) {
 static bool is_finite(double v) {
     return isfinite(v);
 }
+/* As far as every integer has a double of its own. */
+static bool is_power_of_two(double v) {
+    int exponent;
+    return v >= 1 && v < 0x1p53 && frexp(v, &exponent) == 0.5;
+}
 
 /* ---- signs, by op ---- */
 
@@ -217,6 +222,15 @@ static bool product_scales(Rewriter *r, Var c, Var a) {
 }
 static bool product_divides(Rewriter *r, Var a, Var c) {
     return is_nonzero(r, c) || has_columns(r, a);
+}
+
+/* ---- integers ---- */
+
+/* A number of the main graph may be a size: there is nothing to gain, and typing rules
+ * know a quotient. */
+static bool is_divided_by_bits(Rewriter *r, Var x, Var c) {
+    return is_integer(r, x) && holds_for_all_elements(r, c, is_power_of_two) &&
+           (var_type(r->g, x)->ndim > 0 || r->g != r->g->main);
 }
 
 /* ---- pairs of constants that may be combined ---- */
@@ -349,6 +363,7 @@ static const GuardTest tests[] = {
     {"gathers", NULL, factors_gather, 0},
     {"multiplies", NULL, product_is_safe, 0},
     {"same_sign", NULL, has_same_sign, 0},
+    {"shifts", NULL, is_divided_by_bits, 0},
 };
 enum { NTESTS = sizeof tests / sizeof *tests };
 const char *guard_name(size_t i) {

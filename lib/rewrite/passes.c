@@ -303,6 +303,10 @@ const Pass rewrite_passes[] = {
      "In a function, replaces the ifelse of two numbers by where if they are computed "
      "anyway, or cheap.",
      48, .graph = ifelse_numbers_pass, .ops = branches},
+    {"carry-numbers", "fusion",
+     "In a loop's body of numbers, copies those that it passes on as they are, so that "
+     "a step is one function.",
+     48.5, .graph = scan_carry_pass, .worth = scan_carry_worth},
     {"fuse-elementwise", "fusion",
      "Fuses elementwise ops of one shape, and what reduces their result or writes it "
      "into an array, into a call of one function.",

@@ -134,7 +134,10 @@ bool rows_worth(Rewriter *r), row_blocks_worth(Rewriter *r), terms_worth(Rewrite
     terms_fast_worth(Rewriter *r), factors_fast_worth(Rewriter *r);
 GraphPass scan_merge_pass, scan_dce_pass, scan_save_last_pass, scan_last_value_pass,
     scan_last_of_rows_pass, scan_truncate_pass, scan_hoist_pass, scan_reuse_pass,
-    scan_pushout_pass, scan_sum_pass, scan_unroll_pass, scan_scalars_pass;
+    scan_pushout_pass, scan_sum_pass, scan_unroll_pass, scan_scalars_pass,
+    scan_carry_pass;
+bool scan_carry_worth(
+    Rewriter *r); /* is r->g a function of numbers that passes one on? */
 
 /* Node entries up to this position clean up after all others. */
 #define CLEANING 0.6

@@ -780,6 +780,7 @@ rewritten() {
     local v=()
     rewritten scan-unroll -e 'scan(lambda c: c + 1, outputs_info=[3], n_steps=1)'
     v=('x=[1, 2, 3, 4.5]')
+    rewritten carry-numbers -i 'x: float64[n]' -e 'a, b = scan(lambda a, b: [b, a + b], outputs_info=[0., 1.], n_steps=30)' --outputs a,b
     rewritten scan-merge -i 'x: float64[n]' -e 'a = scan(lambda x, h: h + x, sequences=[x], outputs_info=[0.5])' -e 'b = scan(lambda x, h: h * x, sequences=[x], outputs_info=[0.5])' --outputs a,b
     rewritten scan-clean -i 'x: float64[n]' -e 'a, b = scan(lambda x, h, g: [h + x, g * x], sequences=[x], outputs_info=[0.5, 0.5])' --outputs a
     ok 'gload s.tlg --no-provenance -O yaml | grep -c "outputs_info=.0.5., n_steps"' 1

@@ -43,13 +43,15 @@ static void put_value(Text *t, int depth) {
         "square(A)"};
     static const char *const floats[] = {"A / (2 + abs(B))", "sqrt(abs(A)) * B",
                                          "floor(A) + B"};
-    static const char *const wholes[] = {"(A & B)", "(A ^ B)", "((A << 3) + (B >> 2))"};
+    static const char *const wholes[] = {"(A & B)", "(A ^ B)", "((A << 3) + (B >> 2))",
+                                         "(A // 4 - B % 8)"};
     if (depth == 0 || rnd(6) == 0) {
         put_leaf(t);
         return;
     }
-    const char *form = rnd(4) ? any[rnd(sizeof any / sizeof *any)]
-                              : (t->whole ? wholes : floats)[rnd(3)];
+    const char *form = rnd(4)     ? any[rnd(sizeof any / sizeof *any)]
+                       : t->whole ? wholes[rnd(4)]
+                                  : floats[rnd(3)];
     for (; *form; form++) {
         if (*form == 'A' || *form == 'B')
             put_value(t, depth - 1);
@@ -59,10 +61,14 @@ static void put_value(Text *t, int depth) {
 }
 
 /* States p, q, r, a row x, the p before the last, and z, the same in each step; now and
- * then with what has no code. */
+ * then with what has no code, or passed on as they are. */
 static void put_loop(Text *t) {
     put(t, "scan(lambda x, p2, p, q, r, z: [");
     for (int i = 0; i < STATES; i++) {
+        if (rnd(4) == 0) {
+            put(t, (const char *const[]){"p, ", "q, ", "r, ", "x, ", "p2, "}[rnd(5)]);
+            continue;
+        }
         if (!t->whole && rnd(20) == 0) put(t, "tanh(q) + ");
         put_value(t, 1 + (int)rnd(3));
         put(t, t->whole ? ", " : " * 0.5, ");

@@ -129,7 +129,7 @@ static uint32_t integer_code(const Asm *a, AsmOp op) { /* 0: as of floats */
 
 bool asm_has(const Asm *a, AsmOp op) {
     bool bits = op >= ASM_BOTH || (op >= ASM_AND && op <= ASM_INVERT) || op == ASM_SAME;
-    if (a->kind == ASM_FLOAT) return op < ASM_AND || op > ASM_SAME;
+    if (a->kind == ASM_FLOAT) return op < ASM_AND || op >= ASM_SAME;
     if (a->eight && integer[op].four)
         return op == ASM_MAXIMUM || op == ASM_MINIMUM; /* in two instructions */
     return bits || integer_code(a, op) != 0;

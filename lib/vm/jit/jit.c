@@ -97,6 +97,7 @@ static bool converts(AsmOp as, DType is, DType d) {
 static bool takes_dtypes(const BlockProgram *b, uint32_t k, AsmOp as) {
     const BlockOp *op = &b->op[k];
     DType d = jit_op_dtype(b, k);
+    if (as == ASM_TO_FLOAT && !dtype_is_float(d)) return false;
     for (uint32_t i = 0; i <= op->nin; i++) {
         bool mask = i < op->nin ? asm_reads_mask(as, i) : asm_makes_mask(as);
         DType is = jit_type(b, b->value[op->arg + i])->dtype;

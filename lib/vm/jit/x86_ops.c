@@ -388,7 +388,7 @@ static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], 
 /* ---- any op ---- */
 
 bool asm_has(const Asm *a, AsmOp op) {
-    bool whole_only = op >= ASM_AND && op <= ASM_SAME,
+    bool whole_only = op >= ASM_AND && op < ASM_SAME,
          bits = op >= ASM_BOTH || (op >= ASM_AND && op <= ASM_INVERT) || op == ASM_SAME;
     if (a->kind == ASM_FLOAT) return !whole_only;
     if (op == ASM_TO_FLOAT)
