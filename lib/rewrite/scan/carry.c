@@ -23,9 +23,11 @@ static bool has_carried_output(const Graph *g) {
     return false;
 }
 
+/* Machine code has none of exp and its like. */
 static bool is_op_on_numbers(const Graph *g, ApplyId id) {
     const Apply *a = &g->apply[id];
-    bool is = a->op->elemwise && a->nout == 1 && !a->serial && is_number(g, a->out);
+    bool is = a->op->elemwise && !a->op->math && a->nout == 1 && !a->serial &&
+              is_number(g, a->out);
     for (size_t i = 0; is && i < a->nin; i++)
         is = is_number(g, apply_in(g, id)[i]);
     return is;
