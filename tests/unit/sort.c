@@ -24,8 +24,10 @@ typedef enum Content {
     CLOSE,   /* differ in the last bits alone, except one */
     SPECIAL, /* nan, infinities, zeros of both signs */
     SORTED,
+    SAMPLED, /* equal where a sample of a line of LONG looks */
     CONTENTS
 } Content;
+enum { LONG = 20000, SAMPLES = 1024 };
 
 static double special(void) {
     static const double v[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, -0.0, 0.0, 1, -1};
@@ -43,12 +45,13 @@ static double close_number(DType d, int64_t i) {
 
 static double number(DType d, Content what, int64_t i) {
     double any = ldexp((double)below(1 << 20) - (1 << 19), (int)below(40) - 30);
-    double v = what == EQUAL     ? 3
-               : what == FEW     ? (double)below(3)
-               : what == CLOSE   ? close_number(d, i)
-               : what == SORTED  ? (double)i / 7
-               : what == SPECIAL ? special()
-                                 : any;
+    double v = what == EQUAL                                  ? 3
+               : what == FEW                                  ? (double)below(3)
+               : what == CLOSE                                ? close_number(d, i)
+               : what == SORTED                               ? (double)i / 7
+               : what == SAMPLED && i % (LONG / SAMPLES) == 0 ? 50
+               : what == SPECIAL                              ? special()
+                                                              : any;
     if (dtype_is_float(d)) return v;
     if (!(fabs(v) < 100)) return (double)below(100);
     return d == DT_BOOL ? v > 1 : dtype_kind(d) == K_UINT ? fabs(v) : v;
@@ -226,6 +229,22 @@ static void check(Lab *l, DType d, int64_t n, int64_t m, Content what, int layou
     check_places(&c, in, true);
     check_most(&c, in, below(n) + 1, true);
     check_most(&c, in, 1 + below(n < 40 ? n : 40), false);
+    free(c.v);
+}
+
+/* ---- long lines, of which a sample is taken ---- */
+static void check_long(Lab *l, DType d, Content what, int layout) {
+    char text[100];
+    lab_reset(l);
+    Case c = {l, lines(l, d, LONG, 1, what, layout), malloc(LONG * sizeof(SortRanked)),
+              text};
+    Var in = lab_input(l, c.x, true);
+    snprintf(text, sizeof text, "level %d, %s[%d], content %d, layout %d",
+             session_cpu_level(l->s), dtype_name(d), LONG, (int)what, layout);
+    for (int i = 0; i < 3; i++)
+        check_places(&c, in, false);
+    check_parts(&c, in, below(LONG));
+    check_parts(&c, in, below(2) ? 0 : LONG - 1);
     free(c.v);
 }
 
@@ -483,6 +502,9 @@ int main(void) {
                     if (n > 300 && below(10)) continue;
                     check(&l, (DType)d, n, m, (Content)what, (int)below(3));
                 }
+        for (int d = 0; d < DT_COMPLEX64; d++)
+            for (int what = 0; what < CONTENTS; what++)
+                check_long(&l, (DType)d, (Content)what, (int)below(3));
     }
     lab_free(&l);
     test_shared();

@@ -3,6 +3,7 @@
 #include "ops/sort/keys.h"
 
 #include "base/level.h"
+#include "op/vector.h"
 
 #include <string.h>
 
@@ -14,22 +15,29 @@
         key = b == top ? top : key;                                                    \
         return (T)(b & (T)~top) > inf ? (T) ~(T)0 : key;                               \
     }                                                                                  \
-    static void T##_keys(const SortForm *f, const char *x, int64_t step, int64_t n,    \
-                         void *to) {                                                   \
-        T *key = to, top = (T)f->top, inf = (T)f->inf,                                 \
-          flip = (T)(f->descending ? ~(T)0 : 0);                                       \
-        T sign = f->is_signed ? top : 0;                                               \
-        if (step == (int64_t)sizeof(T))                                                \
-            memcpy(key, x, (size_t)n * sizeof(T));                                     \
-        else                                                                           \
-            for (int64_t i = 0; i < n; i++)                                            \
-                memcpy(key + i, x + i * step, sizeof(T));                              \
+    static inline T T##_unaligned(const char *x, int64_t at) {                         \
+        T one;                                                                         \
+        memcpy(&one, x + at, sizeof one);                                              \
+        return one;                                                                    \
+    }                                                                                  \
+    static inline void T##_keys_apart(const SortForm *f, const char *x, int64_t step,  \
+                                      int64_t n, T *key) {                             \
+        T top = (T)f->top, inf = (T)f->inf, flip = (T)(f->descending ? ~(T)0 : 0),     \
+          sign = f->is_signed ? top : 0;                                               \
         if (f->is_float)                                                               \
             for (int64_t i = 0; i < n; i++)                                            \
-                key[i] = (T)(T##_of_float(key[i], top, inf) ^ flip);                   \
+                key[i] =                                                               \
+                    (T)(T##_of_float(T##_unaligned(x, i * step), top, inf) ^ flip);    \
         else                                                                           \
             for (int64_t i = 0; i < n; i++)                                            \
-                key[i] = (T)(key[i] ^ sign ^ flip);                                    \
+                key[i] = (T)(T##_unaligned(x, i * step) ^ sign ^ flip);                \
+    }                                                                                  \
+    static void T##_keys(const SortForm *f, const char *x, int64_t step, int64_t n,    \
+                         void *to) {                                                   \
+        if (step == (int64_t)sizeof(T))                                                \
+            T##_keys_apart(f, x, sizeof(T), n, to);                                    \
+        else                                                                           \
+            T##_keys_apart(f, x, step, n, to);                                         \
     }                                                                                  \
     static bool T##_any_below(const void *from, int64_t n, uint64_t limit) {           \
         const T *key = from, most = (T)limit;                                          \
@@ -112,11 +120,104 @@ LINE(uint16_t)
 LINE(uint32_t)
 LINE(uint64_t)
 
-/* Number kth of keys, by groups of their bits, the highest first: many keys are counted
- * by the next DIGIT bits, and those that share the ones of number kth are kept; of few,
- * those below are counted for each bit, until one key is left. A bit that tells nothing
- * apart, as in the exponents of floats, has more such bits below it: narrow. */
-enum { DIGIT = 11, FEW = 2048 };
+/* ---- number kth of keys ---- */
+/* Those from `least` to `least + span`, in order; *below: how many are below them. */
+#define BETWEEN(T)                                                                     \
+    static int64_t T##_between(const T *key, int64_t n, T least, T span, T *to,        \
+                               int64_t *below) {                                       \
+        int64_t m = 0, under = 0;                                                      \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T one = key[i];                                                            \
+            to[m] = one;                                                               \
+            m += (T)(one - least) <= span;                                             \
+            under += one < least;                                                      \
+        }                                                                              \
+        *below = under;                                                                \
+        return m;                                                                      \
+    }
+/* The same by vectors, stored whole: what is too much of one falls where later keys
+ * will go. */
+#define BETWEEN_512(T, S, M, E, U)                                                     \
+    static int64_t T##_between(const T *key, int64_t n, T least, T span, T *to,        \
+                               int64_t *below) {                                       \
+        enum { LANES = sizeof(__m512i) / sizeof(T) };                                  \
+        int64_t m = 0, under = 0, i = 0;                                               \
+        __m512i low = _mm512_set1_##E((S)least), most = _mm512_set1_##E((S)span);      \
+        for (; i + LANES <= n; i += LANES) {                                           \
+            __m512i v = _mm512_loadu_si512(key + i), up = _mm512_sub_##E(v, low);      \
+            M in = _mm512_cmple_##U##_mask(up, most);                                  \
+            _mm512_storeu_si512(to + m, _mm512_maskz_compress_##E(in, v));             \
+            m += __builtin_popcount(in);                                               \
+            under += __builtin_popcount(_mm512_cmplt_##U##_mask(v, low));              \
+        }                                                                              \
+        for (; i < n; i++) {                                                           \
+            to[m] = key[i];                                                            \
+            m += (T)(key[i] - least) <= span;                                          \
+            under += key[i] < least;                                                   \
+        }                                                                              \
+        *below = under;                                                                \
+        return m;                                                                      \
+    }
+/* How many are not above v; *next: the least one that is. */
+#define ABOVE(T)                                                                       \
+    static int64_t T##_above(const void *from, int64_t n, uint64_t v,                  \
+                             uint64_t *next) {                                         \
+        const T *key = from, most = (T)v;                                              \
+        T least = (T) ~(T)0;                                                           \
+        int64_t all = 0;                                                               \
+        for (int64_t i = 0; i < n; i += 128) {                                         \
+            T upto = 0;                                                                \
+            int64_t m = n - i < 128 ? n - i : 128;                                     \
+            for (int64_t k = 0; k < m; k++) {                                          \
+                T one = key[i + k], over = one > most ? one : (T) ~(T)0;               \
+                upto = (T)(upto + (one <= most));                                      \
+                least = over < least ? over : least;                                   \
+            }                                                                          \
+            all += (int64_t)upto;                                                      \
+        }                                                                              \
+        *next = least;                                                                 \
+        return all;                                                                    \
+    }
+#define ABOVE_512(T, S, M, E, U)                                                       \
+    static int64_t T##_above(const void *from, int64_t n, uint64_t v,                  \
+                             uint64_t *next) {                                         \
+        enum { LANES = sizeof(__m512i) / sizeof(T) };                                  \
+        const T *key = from;                                                           \
+        int64_t all = 0;                                                               \
+        __m512i most = _mm512_set1_##E((S)v), least = _mm512_set1_##E(-1);             \
+        for (int64_t i = 0; i < n; i += LANES) {                                       \
+            M rest = n - i < LANES ? (M)((1U << (n - i)) - 1) : (M)-1;                 \
+            __m512i one = _mm512_maskz_loadu_##E(rest, key + i);                       \
+            M over = _mm512_mask_cmpgt_##U##_mask(rest, one, most);                    \
+            least = _mm512_mask_min_##U(least, over, least, one);                      \
+            all += __builtin_popcount((M)(rest & ~over));                              \
+        }                                                                              \
+        *next = _mm512_reduce_min_##U(least);                                          \
+        return all;                                                                    \
+    }
+BETWEEN(uint8_t)
+BETWEEN(uint16_t)
+ABOVE(uint8_t)
+ABOVE(uint16_t)
+#if TL_LEVEL == 2
+BETWEEN_512(uint32_t, int32_t, __mmask16, epi32, epu32)
+BETWEEN_512(uint64_t, int64_t, __mmask8, epi64, epu64)
+ABOVE_512(uint32_t, int32_t, __mmask16, epi32, epu32)
+ABOVE_512(uint64_t, int64_t, __mmask8, epi64, epu64)
+#else
+BETWEEN(uint32_t)
+BETWEEN(uint64_t)
+ABOVE(uint32_t)
+ABOVE(uint64_t)
+#endif
+
+/* Of very many keys, a sample tells between which two number kth most likely is, and
+ * only what is between them is kept (Floyd and Rivest, 1975). Then by groups of bits,
+ * the highest first: many keys are counted by the next DIGIT bits, and those that share
+ * the ones of number kth are kept; of few, those below are counted for each bit, until
+ * one key is left. A bit that tells nothing apart, as in the exponents of floats, has
+ * more such bits below it: narrow. */
+enum { DIGIT = 11, FEW = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
 #define NTH(T)                                                                         \
     static int64_t T##_below(const T *key, int64_t n, T limit) {                       \
         int64_t all = 0;                                                               \
@@ -163,12 +264,30 @@ enum { DIGIT = 11, FEW = 2048 };
         *low =                                                                         \
             (T)(vary ? (uint64_t)both >> (*bits - 1) >> 1 << (*bits - 1) << 1 : both); \
     }                                                                                  \
+    /* How many were kept; 0: it isn't one of them. */                                 \
+    static int64_t T##_keep_near(const T *key, int64_t n, int64_t kth, T *to,          \
+                                 int64_t *before) {                                    \
+        int64_t at = (int64_t)((double)kth / (double)n * SAMPLE), under;               \
+        for (int64_t i = 0; i < SAMPLE; i++)                                           \
+            to[i] = key[i * (n / SAMPLE)];                                             \
+        const T *some = T##_line(to, to + 2 * SAMPLE, SAMPLE);                         \
+        T least = at < MARGIN ? 0 : some[at - MARGIN],                                 \
+          most = at + MARGIN < SAMPLE ? some[at + MARGIN] : (T) ~(T)0;                 \
+        int64_t m = T##_between(key, n, least, (T)(most - least), to, &under);         \
+        if (kth < under || kth >= under + m) return 0;                                 \
+        *before = under;                                                               \
+        return m;                                                                      \
+    }                                                                                  \
     static uint64_t T##_nth(const void *from, void *room, int64_t n, int64_t kth,      \
                             int64_t *below) {                                          \
         const T *key = from;                                                           \
         T low = 0, one;                                                                \
         int bits = 8 * sizeof(T);                                                      \
-        int64_t before = 0, from_low = 0;                                              \
+        int64_t before = 0, from_low = 0,                                              \
+                near = n < MANY || sizeof(T) < 4                                       \
+                           ? 0                                                         \
+                           : T##_keep_near(key, n, kth, room, &before);                \
+        if (near) key = room, n = near;                                                \
         T##_narrow(key, n, &bits, &low);                                               \
         for (; n > FEW && bits > 0; key = room) {                                      \
             bits = bits > DIGIT ? bits - DIGIT : 0;                                    \
@@ -190,24 +309,6 @@ enum { DIGIT = 11, FEW = 2048 };
         for (int64_t i = 0; i < n && bits > 0; i++)                                    \
             one = (T)(key[i] - low) >> bits == 0 ? key[i] : one;                       \
         return one;                                                                    \
-    }                                                                                  \
-    static int64_t T##_above(const void *from, int64_t n, uint64_t v,                  \
-                             uint64_t *next) {                                         \
-        const T *key = from, most = (T)v;                                              \
-        T least = (T) ~(T)0;                                                           \
-        int64_t all = 0;                                                               \
-        for (int64_t i = 0; i < n; i += 128) {                                         \
-            T upto = 0;                                                                \
-            int64_t m = n - i < 128 ? n - i : 128;                                     \
-            for (int64_t k = 0; k < m; k++) {                                          \
-                T one = key[i + k], over = one > most ? one : (T) ~(T)0;               \
-                upto = (T)(upto + (one <= most));                                      \
-                least = over < least ? over : least;                                   \
-            }                                                                          \
-            all += (int64_t)upto;                                                      \
-        }                                                                              \
-        *next = least;                                                                 \
-        return all;                                                                    \
     }                                                                                  \
     static void T##_part(const void *from, int64_t n, uint64_t limit, int64_t below,   \
                          int64_t kth, int64_t *to, int64_t step) {                     \
