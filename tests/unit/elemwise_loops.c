@@ -3,6 +3,8 @@
 #include "elemwise.h"
 
 enum { LONG = 384, ROOM = LONG * 16 + 64 };
+/* More than a block of those loops that have blocks of bytes. */
+enum { BLOCKS = 2600 };
 typedef struct Blocks {
     _Alignas(64) unsigned char in[4][ROOM];
 } Blocks;
@@ -207,10 +209,10 @@ static uint64_t some_integer(void) {
 static void quotients_of(DType d, int level, bool rest) {
     static _Alignas(64) unsigned char x[ROOM], y[ROOM], r[ROOM];
     const Op *o = op(rest ? "remainder" : "floor_divide");
-    size_t size = size_of(d), wrong = 0;
+    size_t size = size_of(d), n = BLOCKS / size, wrong = 0;
     for (int turn = 0; turn < 300; turn++) {
         uint64_t all = some_integer();
-        for (size_t i = 0; i < LONG; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint64_t u = turn % 5 == 4   ? all * some_integer() + random_bits() % 3 - 1
                          : turn % 3 == 2 ? random_bits() % 90
                                          : some_integer();
@@ -220,8 +222,8 @@ static void quotients_of(DType d, int level, bool rest) {
             if (read_integer(d, y + i * size) == 0) y[i * size] = 1;
         }
         void *out = r;
-        loop_at(o, d, level)(LONG, (const void *[]){x, y}, &out);
-        for (size_t i = 0; i < LONG; i++) {
+        loop_at(o, d, level)(n, (const void *[]){x, y}, &out);
+        for (size_t i = 0; i < n; i++) {
             Wide a = read_integer(d, x + i * size), b = read_integer(d, y + i * size),
                  q = a / b;
             if (q * b != a && (a < 0) != (b < 0)) q--;
@@ -245,18 +247,18 @@ static void quotients(void) {
 static void shifts_of(DType d, int level, bool left) {
     static _Alignas(64) unsigned char x[ROOM], y[ROOM], r[ROOM];
     const Op *o = op(left ? "left_shift" : "right_shift");
-    size_t size = size_of(d), wrong = 0;
+    size_t size = size_of(d), n = BLOCKS / size, wrong = 0;
     for (unsigned by = 0; by < 8 * size + 3; by++)
         for (int mixed = 0; mixed < 2; mixed++) {
-            for (size_t i = 0; i < LONG; i++) {
+            for (size_t i = 0; i < n; i++) {
                 unsigned one = mixed && i % 7 == 0 ? by / 2 : by;
                 uint64_t u = some_integer(), v = one;
                 memcpy(x + i * size, &u, size);
                 memcpy(y + i * size, &v, size);
             }
             void *out = r;
-            loop_at(o, d, level)(LONG, (const void *[]){x, y}, &out);
-            for (size_t i = 0; i < LONG; i++) {
+            loop_at(o, d, level)(n, (const void *[]){x, y}, &out);
+            for (size_t i = 0; i < n; i++) {
                 Wide a = read_integer(d, x + i * size),
                      b = read_integer(d, y + i * size),
                      power = (Wide)1 << (b < 64 ? b : 64), q = a / power;

@@ -88,60 +88,6 @@ VINLINE size_t upper_quotients(size_t n, const void *from, void *to, uint32_t y,
 #else
 #define upper_quotients(n, from, to, y, m, log, rest) ((size_t)0)
 #endif
-/* The same of 15 bits and a sign, or 16 bits, `full`: there m has 17 bits, of which the
- * highest one is added apart, and log is one more for the factor. */
-VINLINE uint16_t short_factor(uint16_t y, unsigned log) {
-    return (uint16_t)(((UINT64_C(1) << (16 + log)) - 1) / y + 1);
-}
-VINLINE uint16_t short_quotient(uint16_t x, uint16_t m, unsigned log, bool minus,
-                                bool full) {
-    uint16_t sign = minus && x >> 15 ? 0xFFFF : 0, size = x ^ sign,
-             t = (uint16_t)((uint32_t)size * m >> 16);
-    if (full) t = (uint16_t)((uint16_t)((uint16_t)(size - t) >> 1) + t);
-    return (uint16_t)((t >> log) ^ sign);
-}
-/* Of n numbers. Of upper halves of products that are shifted, compilers make products
- * of 32 bits. */
-#ifdef __x86_64__
-#if TL_LEVEL == 2
-typedef __m512i Shorts;
-#define OF_SHORTS(op) _mm512_##op
-#elif TL_LEVEL == 1
-typedef __m256i Shorts;
-#define OF_SHORTS(op) _mm256_##op
-#else
-typedef __m128i Shorts;
-#define OF_SHORTS(op) _mm_##op
-#endif
-VINLINE size_t short_vectors(size_t n, uint16_t *v, uint16_t m, unsigned log,
-                             bool minus, bool full) {
-    const Shorts by = OF_SHORTS(set1_epi16)((short)m);
-    const __m128i shift = _mm_cvtsi32_si128((int)log);
-    size_t i = 0;
-    for (; i + sizeof by / sizeof *v <= n; i += sizeof by / sizeof *v) {
-        Shorts x, sign;
-        memcpy(&x, v + i, sizeof x);
-        sign = OF_SHORTS(srai_epi16)(x, 15);
-        if (minus) x ^= sign;
-        Shorts t = OF_SHORTS(mulhi_epu16)(x, by);
-        if (full)
-            t = OF_SHORTS(add_epi16)(
-                t, OF_SHORTS(srli_epi16)(OF_SHORTS(sub_epi16)(x, t), 1));
-        t = OF_SHORTS(srl_epi16)(t, shift);
-        if (minus) t ^= sign;
-        memcpy(v + i, &t, sizeof t);
-    }
-    return i;
-}
-#undef OF_SHORTS
-#else
-#define short_vectors(n, v, m, log, minus, full) ((size_t)0)
-#endif
-VINLINE void short_quotients(size_t n, uint16_t *v, uint16_t m, unsigned log,
-                             bool minus, bool full) {
-    for (size_t i = short_vectors(n, v, m, log, minus, full); i < n; i++)
-        v[i] = short_quotient(v[i], m, log, minus, full);
-}
 VINLINE int64_t trunc_quotient(int64_t x, int64_t y, unsigned *fault) {
     if (y == 0) *fault |= FAULT_DIVIDE;
     if (y == 0) return 0;

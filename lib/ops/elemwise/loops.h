@@ -377,7 +377,7 @@
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
                                             void *const *out) {                        \
         typedef X T;                                                                   \
-        enum { BLOCK = 256 };                                                          \
+        enum { BLOCK = 2048 / sizeof(X) };                                             \
         unsigned fault = 0;                                                            \
         uint32_t factor = 0, factor_of = 0;                                            \
         for (size_t at = 0, m; at < n; at += m) {                                      \
@@ -386,9 +386,11 @@
             const X y0 = py[0];                                                        \
             X hard = 0, differs = 0;                                                   \
             const bool is_short = QUOTIENT_SHORT(X, minus);                            \
-            VECTOR_LOOP for (size_t i = 0; i < m; i++) {                               \
+            if (is_short) differs = !are_same(py, m, sizeof(X));                       \
+            const size_t wide = is_short ? 0 : m;                                      \
+            VECTOR_LOOP for (size_t i = 0; i < wide; i++) {                            \
                 differs |= (X)(py[i] ^ y0);                                            \
-                hard |= is_short ? 0 : QUOTIENT_DOUBT(px[i], py[i], X, minus);         \
+                hard |= QUOTIENT_DOUBT(px[i], py[i], X, minus);                        \
             }                                                                          \
             const bool brief = is_short && !differs && y0 > 1;                         \
             const size_t doubtful = is_short && !brief ? m : 0;                        \
@@ -396,15 +398,11 @@
                 QUOTIENT_DOUBT(px[i], py[i], X, minus);                                \
             double y1 = (double)y0, sign = y1 < 0 ? -1 : 1, by = sign / y1;            \
             if (brief && sizeof(X) < 4) {                                              \
-                const bool full = sizeof(X) == 2 && !(minus);                          \
-                const uint16_t y = (uint16_t)y0;                                       \
-                const unsigned log = 31 - (unsigned)__builtin_clz(y - 1U);             \
-                uint16_t q[BLOCK];                                                     \
-                VECTOR_LOOP for (size_t i = 0; i < m; i++) q[i] = (uint16_t)px[i];     \
-                short_quotients(m, q, short_factor(y, log + full), log, minus, full);  \
-                VECTOR_LOOP for (size_t i = 0; i < m; i++) {                           \
-                    const uint16_t x __attribute__((unused)) = (uint16_t)px[i];        \
-                    pr[i] = (X)QUICK_##name(q[i], x, y);                               \
+                const ShortDivisor d = short_divisor((uint16_t)y0, sizeof(X), minus);  \
+                const size_t done = short_quotients(m, px, pr, d, REST_##name);        \
+                VECTOR_LOOP for (size_t i = done; i < m; i++) {                        \
+                    const uint16_t x = (uint16_t)px[i], q = short_quotient(x, d);      \
+                    pr[i] = (X)QUICK_##name(q, x, d.y);                                \
                 }                                                                      \
             } else if (sizeof(X) >= 4 && brief) {                                      \
                 const uint32_t y = (uint32_t)y0;                                       \
@@ -458,7 +456,7 @@
     unsigned LOOP_NAME(name, sfx, TL_LEVEL)(size_t n, const void *const *in,           \
                                             void *const *out) {                        \
         typedef X T;                                                                   \
-        enum { BLOCK = 256 };                                                          \
+        enum { BLOCK = 2048 / sizeof(X) };                                             \
         unsigned fault = 0;                                                            \
         for (size_t at = 0, m; at < n; at += m) {                                      \
             MOST_PTR2(X) X *pr = (X *)out[0] + at;                                     \
