@@ -18,9 +18,8 @@ static uint32_t lanes_of(Session *s, uint32_t size) {
     return level == 0 || size < WORD ? 0 : (level == 2 ? 64 : 32) / size;
 }
 
-/* `most`: words from its first one that the CPU level takes. *far: some are not within
- * a vector. */
-static bool find_vector(Pattern *q, uint32_t v, uint32_t most, bool *far) {
+/* Of two vectors at most; *far: some are not within the first one. */
+static bool find_vector(Pattern *q, uint32_t v, bool *far) {
     const struct PatternVectors *x = &q->vectors;
     const int32_t *offset = q->offset + (size_t)v * x->lanes;
     uint32_t words = q->size / WORD, *pick = x->pick + (size_t)v * x->lanes * words;
@@ -29,7 +28,7 @@ static bool find_vector(Pattern *q, uint32_t v, uint32_t most, bool *far) {
         if (offset[i] < begin) begin = offset[i];
     for (uint32_t i = 0; i < x->lanes; i++) {
         int64_t from = offset[i] - begin;
-        if (from % WORD || from / WORD + words > most) return false;
+        if (from % WORD || from / WORD + words > 2 * x->lanes * words) return false;
         for (uint32_t w = 0; w < words; w++) {
             uint32_t word = (uint32_t)(from / WORD) + w;
             bool second = word >= x->lanes * words;
@@ -43,17 +42,16 @@ static bool find_vector(Pattern *q, uint32_t v, uint32_t most, bool *far) {
 
 static void find_vectors(Session *s, Pattern *q, uint32_t lanes) {
     struct PatternVectors *x = &q->vectors;
-    uint32_t n = q->n / lanes, most = lanes * q->size / WORD;
+    uint32_t n = q->n / lanes;
     bool all = true, far = false;
-    if (session_cpu_level(s) == 1) most *= 2;
     x->lanes = lanes;
     x->begin = mem_alloc(s, n * sizeof *x->begin);
     x->pick = mem_alloc(s, (size_t)q->n * q->size / WORD * sizeof *x->pick);
     for (uint32_t v = 0; v < n && all; v++)
-        all = find_vector(q, v, most, &far);
+        all = find_vector(q, v, &far);
 #ifdef __x86_64__
     if (all)
-        x->loop = session_cpu_level(s) == 2 ? pattern_loop_2
+        x->loop = session_cpu_level(s) == 2 ? far ? pattern_far_2 : pattern_loop_2
                   : far                     ? pattern_far_1
                                             : pattern_loop_1;
 #endif

@@ -43,7 +43,7 @@ typedef size_t PatternLoop(char *dst, const char *src, const char *end,
                            const int32_t *begin, const uint32_t *pick, size_t n);
 extern PatternLoop pattern_loop_1, pattern_loop_2;
 /* Of two vectors, one after the other: words of the second one are marked. */
-extern PatternLoop pattern_far_1;
+extern PatternLoop pattern_far_1, pattern_far_2;
 #define PATTERN_SECOND (UINT32_C(1) << 31)
 
 #endif

@@ -52,6 +52,19 @@ size_t pattern_far_1(char *dst, const char *src, const char *end, const int32_t 
     }
     return n;
 }
+#else
+/* The numbers of the words reach over both: they need no mark. */
+size_t pattern_far_2(char *dst, const char *src, const char *end, const int32_t *begin,
+                     const uint32_t *pick, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        const char *from = src + begin[k];
+        if (end - from < 2 * BYTES) return k;
+        __m512i near = _mm512_loadu_si512(from), far = _mm512_loadu_si512(from + BYTES),
+                p = _mm512_loadu_si512(pick + k * WORDS);
+        _mm512_storeu_si512(dst + k * BYTES, _mm512_permutex2var_epi32(near, p, far));
+    }
+    return n;
+}
 #endif
 #else
 typedef int pattern_has_no_loop;
