@@ -336,40 +336,51 @@ NTH(uint32_t)
 NTH(uint64_t)
 
 #define COLUMN(T)                                                                      \
-    static bool T##_told(const SortForm *f, const char *x, int64_t step, int64_t n,    \
-                         void *to) {                                                   \
-        enum { PART = 256 };                                                           \
-        T *key = to, part[PART], top = (T)f->top, inf = (T)f->inf, bad = 0;            \
-        T##_keys(f, x, step, n, key);                                                  \
-        for (int64_t i = 0; f->is_float && i < n; i += PART) {                         \
-            int64_t m = n - i < PART ? n - i : PART;                                   \
-            if (step == (int64_t)sizeof(T))                                            \
-                memcpy(part, x + i * step, (size_t)m * sizeof(T));                     \
-            else                                                                       \
-                for (int64_t k = 0; k < m; k++)                                        \
-                    memcpy(part + k, x + (i + k) * step, sizeof(T));                   \
-            for (int64_t k = 0; k < m; k++)                                            \
-                bad |= (T)(((T)(part[k] & (T)~top) > inf) | (part[k] == top));         \
+    static inline __attribute__((always_inline)) bool T##_told_by(                     \
+        const SortForm *f, const char *x, int64_t step, int64_t n, T *key) {           \
+        T top = (T)f->top, inf = (T)f->inf, flip = (T)(f->descending ? ~(T)0 : 0),     \
+          bad = 0;                                                                     \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T b;                                                                       \
+            memcpy(&b, x + i * step, sizeof b);                                        \
+            bad |= (T)(((T)(b & (T)~top) > inf) | (b == top));                         \
+            key[i] = (T)(T##_of_float(b, top, inf) ^ flip);                            \
         }                                                                              \
         return !bad;                                                                   \
+    }                                                                                  \
+    static bool T##_told(const SortForm *f, const char *x, int64_t step, int64_t n,    \
+                         void *to) {                                                   \
+        enum { ITEM = sizeof(T), ROW = SORT_COLUMN / ITEM };                           \
+        if (!f->is_float) {                                                            \
+            T##_keys(f, x, step, n, to);                                               \
+            return true;                                                               \
+        }                                                                              \
+        return step == ITEM && n == ROW ? T##_told_by(f, x, ITEM, ROW, to)             \
+               : step == ITEM           ? T##_told_by(f, x, ITEM, n, to)               \
+                                        : T##_told_by(f, x, step, n, to);                        \
     }                                                                                  \
     static inline T T##_element(T key, T flip, T top, T sign, T floats) {              \
         T b = (T)(key ^ flip), as_float = (T)(b & top ? b ^ top : ~b);                 \
         return (T)((as_float & floats) | ((T)(b ^ sign) & (T)~floats));                \
     }                                                                                  \
-    static void T##_elements(const SortForm *f, const void *key, int64_t n, char *r,   \
-                             int64_t step) {                                           \
-        const T *from = key;                                                           \
+    static inline __attribute__((always_inline)) void T##_elements_by(                 \
+        const SortForm *f, const T *key, int64_t n, char *r, int64_t step) {           \
         T top = (T)f->top, flip = (T)(f->descending ? ~(T)0 : 0),                      \
           sign = f->is_signed ? top : 0, floats = (T)(f->is_float ? ~(T)0 : 0);        \
-        for (int64_t i = 0; step == (int64_t)sizeof(T) && i < n; i++) {                \
-            T one = T##_element(from[i], flip, top, sign, floats);                     \
-            memcpy(r + i * (int64_t)sizeof one, &one, sizeof one);                     \
-        }                                                                              \
-        for (int64_t i = 0; step != (int64_t)sizeof(T) && i < n; i++) {                \
-            T one = T##_element(from[i], flip, top, sign, floats);                     \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            T one = T##_element(key[i], flip, top, sign, floats);                      \
             memcpy(r + i * step, &one, sizeof one);                                    \
         }                                                                              \
+    }                                                                                  \
+    static void T##_elements(const SortForm *f, const void *key, int64_t n, char *r,   \
+                             int64_t step) {                                           \
+        enum { ITEM = sizeof(T), ROW = SORT_COLUMN / ITEM };                           \
+        if (step == ITEM && n == ROW)                                                  \
+            T##_elements_by(f, key, ROW, r, ITEM);                                     \
+        else if (step == ITEM)                                                         \
+            T##_elements_by(f, key, n, r, ITEM);                                       \
+        else                                                                           \
+            T##_elements_by(f, key, n, r, step);                                       \
     }                                                                                  \
     static inline bool T##_passes(T here, T v, bool right) {                           \
         return right ? here <= v : here < v;                                           \

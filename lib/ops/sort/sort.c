@@ -12,7 +12,7 @@
 
 /* Lines up to TINY are sorted by insertion. Longer ones are merged (SortLoops.line)
  * until bytes win: they pass over each line once for each byte. */
-enum { TINY = 12, SHORT = 1024, MERGED = 4096, CHUNK = 1 << 13 };
+enum { TINY = 12, BESIDE = 32, SHORT = 1024, MERGED = 4096, CHUNK = 1 << 13 };
 
 typedef struct SortJob {
     bool positions; /* argsort */
@@ -380,13 +380,17 @@ static void take_columns(const SortJob *j, size_t item, int64_t lines,
                                         item});
 }
 
+static bool lines_beside(const SortJob *j, int64_t at, int64_t lines) {
+    int64_t item = (int64_t)dtype_size(j->dtype), last = j->ndim - 1;
+    return last >= 0 && j->in[last] == item && j->out[last] == item &&
+           at % j->shape[last] + lines <= j->shape[last];
+}
+
 /* Lines side by side in memory, from line `at` on, are columns as they are; false if
  * they are not, or an element can't be recovered from its key. */
 static bool sort_beside(const SortJob *j, int64_t at, int64_t lines, char *room) {
-    int64_t from, to, item = (int64_t)dtype_size(j->dtype), last = j->ndim - 1;
-    if (last < 0 || j->in[last] != item || j->out[last] != item ||
-        at % j->shape[last] + lines > j->shape[last])
-        return false;
+    int64_t from, to, item = (int64_t)dtype_size(j->dtype);
+    if (!lines_beside(j, at, lines)) return false;
     line_offsets(j, at, &from, &to);
     if (lines < SORT_COLUMN / item) memset(room, 0, (size_t)j->n * SORT_COLUMN);
     for (int64_t i = 0; i < j->n; i++)
@@ -524,14 +528,22 @@ static bool sort_open(Call *c, bool positions, SortJob *j) {
     return out != NULL;
 }
 
+/* Where lines could be sorted by AVX-512, one after the other. */
+static bool beside_is_faster(const SortJob *j, int64_t columns) {
+    return lines_beside(j, 0, columns) && (dtype_size(j->dtype) == 4 || j->n <= BESIDE);
+}
+
 static void plan_columns(Call *c, SortJob *j) {
     size_t item = dtype_size(j->dtype);
     j->wide = sort_loops(c->s, DT_UINT64);
     j->quick = sort_quick(c->s, j->dtype);
     j->quick_wide = sort_quick(c->s, DT_UINT64);
-    if (j->positions ? j->quick_wide && j->n > TINY : j->quick != NULL) return;
+    int64_t columns = SORT_COLUMN / (int64_t)(j->positions ? sizeof(uint64_t) : item);
     if (j->n < 2 || j->n > SHORT || (j->positions && item > 4)) return;
-    j->columns = SORT_COLUMN / (int64_t)(j->positions ? sizeof(uint64_t) : item);
+    if (j->positions ? j->quick_wide && j->n > TINY
+                     : j->quick && !beside_is_faster(j, columns))
+        return;
+    j->columns = columns;
     if (j->lines < (j->columns + 3) / 4) j->columns = 0;
 }
 
