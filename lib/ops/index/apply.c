@@ -382,6 +382,28 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
     return ok;
 }
 
+int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
+                     const int64_t **v, int64_t *base) {
+    enum { LEAST = 128 }; /* of a run, for which all this pays */
+    int64_t at[MAX_NDIM] = {0}, left;
+    int last = ix->late_ndim - 1;
+    const LateArray *along = NULL;
+    if (ix->late_shape[last] < LEAST) return 0;
+    for (int i = 0; i < ix->narray; i++) {
+        const LateArray *a = &ix->array[i];
+        if (!a->step[last]) continue;
+        if (along || a->dtype != DT_INT64 || a->step[last] != 8 || a->stride != unit)
+            return 0;
+        along = a;
+    }
+    if (!along) return 0;
+    find_late(ix, first, at);
+    left = ix->late_shape[last] - at[last];
+    if (n > left) n = left;
+    *v = (const int64_t *)(const void *)late_position(ix, along, at);
+    return ix->within(*v, n, along->size) && late_base(ix, at, base) ? n : 0;
+}
+
 bool index_refuse(Call *c, const Indexed *ix) {
     int64_t block[1], at[MAX_NDIM];
     for (int k = 0; k < ix->narray; k++) {
@@ -433,6 +455,7 @@ static void merge_late_dims(Indexed *ix, LateArray *array) {
 static void leave_late(const IndexState *s, Indexed *ix, LateArray *array) {
     ix->late = true;
     ix->wrap = index_loops(s->c->s)->wrap;
+    ix->within = index_loops(s->c->s)->within;
     ix->narray = s->narray;
     ix->array = array;
     for (int k = 0; k < ix->adv_ndim; k++) {

@@ -32,6 +32,7 @@ typedef struct Indexed {
      * with dims merged where all arrays allow it. */
     bool late;
     WrapFn *wrap;
+    WithinFn *within;
     int narray, late_ndim;
     const LateArray *array; /* in the Call's scratch */
     int64_t late_shape[MAX_NDIM];
@@ -44,6 +45,10 @@ bool index_apply(Call *c, const Tensor *x, size_t first, Indexed *ix, bool may_b
 /* Offsets [first, first + n) of a late index; false if one is out of range, which
  * index_refuse diagnoses. */
 bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset);
+/* Of [first, first + n), the first ones whose offsets are those of `*v`, in elements of
+ * `unit` bytes from *base on; returns how many. 0: they are to be computed. */
+int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
+                     const int64_t **v, int64_t *base);
 bool index_refuse(Call *c, const Indexed *ix);
 /* An index out of range is an error also where nothing is read or written with it. */
 bool index_check_late(Call *c, const Indexed *ix);

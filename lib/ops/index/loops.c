@@ -23,10 +23,19 @@ static bool gathers_fast(void) {
 #endif
 }
 
-GatherFn *index_gather(Session *s, int size, size_t bytes) {
+static bool gathers_far(size_t bytes) {
     enum { NEAR = 1 << 20 }; /* what the caches of a core hold */
+    return bytes > NEAR && gathers_fast();
+}
+
+GatherFn *index_gather(Session *s, int size, size_t bytes) {
     const IndexLoops *l = index_loops(s);
-    return bytes > NEAR && gathers_fast() ? l->gather_far[size] : l->gather[size];
+    return gathers_far(bytes) ? l->gather_far[size] : l->gather[size];
+}
+
+GatherFn *index_pick(Session *s, int size, size_t bytes) {
+    const IndexLoops *l = index_loops(s);
+    return gathers_far(bytes) ? l->pick_far[size] : l->pick[size];
 }
 
 int index_size_class(size_t item) {

@@ -8,7 +8,9 @@
  * stride, from the end if it is negative; false if one is out of range. */
 typedef bool WrapFn(const int64_t *v, int64_t n, int64_t size, int64_t stride,
                     int64_t base, int64_t *restrict offset);
-/* out[i] = the element at base + offset[i] */
+/* Are all in [0, size)? */
+typedef bool WithinFn(const int64_t *v, int64_t n, int64_t size);
+/* out[i] = the element at base + offset[i], or the one that many elements from base */
 typedef void GatherFn(int64_t n, char *out, const char *base, const int64_t *offset);
 /* The same of rows of 1 to SHORT_ROW bytes. */
 enum { SHORT_ROW = 128 };
@@ -40,9 +42,11 @@ typedef int64_t PositionsFn(const uint8_t *flag, int64_t n, int64_t first, int64
 enum { INDEX_SIZES = 5 }; /* elements of 1, 2, 4, 8 and 16 bytes */
 typedef struct IndexLoops {
     WrapFn *wrap;
+    WithinFn *within;
     CountFn *count;
     PositionsFn *positions;
     GatherFn *gather[INDEX_SIZES], *gather_far[INDEX_SIZES];
+    GatherFn *pick[INDEX_SIZES], *pick_far[INDEX_SIZES];
     GatherShortFn *gather_short;
     ScatterFn *set[INDEX_SIZES], *fold[INDEX_FOLDS][DT_N];
     RowFn *row_set[INDEX_SIZES], *row_fold[INDEX_FOLDS][DT_N];
@@ -50,6 +54,7 @@ typedef struct IndexLoops {
 const IndexLoops *index_loops(Session *s); /* for the session's CPU level */
 /* For elements of this size class that lie all over so many bytes. */
 GatherFn *index_gather(Session *s, int size, size_t bytes);
+GatherFn *index_pick(Session *s, int size, size_t bytes); /* by elements, not bytes */
 int index_size_class(size_t item);
 
 #endif

@@ -22,6 +22,15 @@ static bool wrap(const int64_t *v, int64_t n, int64_t axis_size, int64_t axis_st
     return !bad;
 }
 
+/* By the sign of what they are and of what is between them and the last one, which all
+ * levels have vectors for. */
+static bool within(const int64_t *v, int64_t n, int64_t size) {
+    int64_t any = 0;
+    for (int64_t k = 0; k < n; k++)
+        any |= v[k] | (int64_t)((uint64_t)size - 1 - (uint64_t)v[k]);
+    return any >= 0;
+}
+
 /* In parts whose counts fit 32 bits, which vectors add faster than 64. */
 static int64_t count(const uint8_t *flag, int64_t n) {
     enum { PART = 1 << 20 };
@@ -87,12 +96,41 @@ static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t 
 }
 
 /* ---- moving bits ---- */
-#define MOVES(N)                                                                       \
-    static void gather_##N(int64_t n, char *out, const char *base,                     \
-                           const int64_t *offset) {                                    \
+static inline uint32_t word(const char *p) {
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline uint64_t double_word(const char *p) {
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+/* Four elements are stored at once: stores are what limits gathering from near
+ * caches. */
+#define FOUR(N, T, READ, UNIT)                                                         \
+    for (; i + 4 <= n; i += 4) {                                                       \
+        const int64_t *o = at + i;                                                     \
+        T four __attribute__((vector_size(4 * N))) = {                                 \
+            READ(base + o[0] * UNIT), READ(base + o[1] * UNIT),                        \
+            READ(base + o[2] * UNIT), READ(base + o[3] * UNIT)};                       \
+        memcpy(out + i * N, &four, 4 * N);                                             \
+    }
+#define TOGETHER_1(UNIT)
+#define TOGETHER_2(UNIT)
+#define TOGETHER_4(UNIT) FOUR(4, uint32_t, word, UNIT)
+#define TOGETHER_8(UNIT) FOUR(8, uint64_t, double_word, UNIT)
+#define TOGETHER_16(UNIT)
+#define GATHER(NAME, N, UNIT)                                                          \
+    static void NAME##_##N(int64_t n, char *out, const char *base,                     \
+                           const int64_t *at) {                                        \
         int64_t i = 0;                                                                 \
-        TOGETHER_##N for (; i < n; i++) memcpy(out + i * N, base + offset[i], N);      \
-    }                                                                                  \
+        TOGETHER_##N(UNIT) for (; i < n; i++)                                          \
+            memcpy(out + i * N, base + at[i] * UNIT, N);                               \
+    }
+#define MOVES(N)                                                                       \
+    GATHER(gather, N, 1)                                                               \
+    GATHER(pick, N, N)                                                                 \
     static void set_##N(int64_t n, char *base, const int64_t *offset, const char *y,   \
                         int64_t step) {                                                \
         for (int64_t i = 0; i < n; i++)                                                \
@@ -107,31 +145,6 @@ static int64_t positions(const uint8_t *flag, int64_t n, int64_t first, int64_t 
         for (int64_t i = 0; i < n; i++)                                                \
             memcpy(dst + i * to, y + i * step, N);                                     \
     }
-static inline uint32_t word(const char *p) {
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-static inline uint64_t double_word(const char *p) {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-/* Four elements are stored at once: stores are what limits gathering from near
- * caches. */
-#define FOUR(N, T, READ)                                                               \
-    for (; i + 4 <= n; i += 4) {                                                       \
-        const int64_t *o = offset + i;                                                 \
-        T four __attribute__((vector_size(4 * N))) = {                                 \
-            READ(base + o[0]), READ(base + o[1]), READ(base + o[2]),                   \
-            READ(base + o[3])};                                                        \
-        memcpy(out + i * N, &four, 4 * N);                                             \
-    }
-#define TOGETHER_1
-#define TOGETHER_2
-#define TOGETHER_4 FOUR(4, uint32_t, word)
-#define TOGETHER_8 FOUR(8, uint64_t, double_word)
-#define TOGETHER_16
 MOVES(1)
 MOVES(2)
 MOVES(4)
@@ -140,26 +153,35 @@ MOVES(16)
 
 #if TL_LEVEL == 2
 /* Of more reads from far away, more are on their way at the same time. */
-static void gather_far_4(int64_t n, char *out, const char *base,
-                         const int64_t *offset) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_si256(
-            (__m256i *)(void *)(out + i * 4),
-            _mm512_i64gather_epi32(_mm512_loadu_si512(offset + i), base, 1));
-    gather_4(n - i, out + i * 4, base, offset + i);
-}
-static void gather_far_8(int64_t n, char *out, const char *base,
-                         const int64_t *offset) {
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm512_storeu_si512(out + i * 8, _mm512_i64gather_epi64(
-                                             _mm512_loadu_si512(offset + i), base, 1));
-    gather_8(n - i, out + i * 8, base, offset + i);
-}
+#define FAR_4(NAME, UNIT)                                                              \
+    static void NAME##_far_4(int64_t n, char *out, const char *base,                   \
+                             const int64_t *at) {                                      \
+        int64_t i = 0;                                                                 \
+        for (; i + 8 <= n; i += 8)                                                     \
+            _mm256_storeu_si256(                                                       \
+                (__m256i *)(void *)(out + i * 4),                                      \
+                _mm512_i64gather_epi32(_mm512_loadu_si512(at + i), base, UNIT));       \
+        NAME##_4(n - i, out + i * 4, base, at + i);                                    \
+    }
+#define FAR_8(NAME, UNIT)                                                              \
+    static void NAME##_far_8(int64_t n, char *out, const char *base,                   \
+                             const int64_t *at) {                                      \
+        int64_t i = 0;                                                                 \
+        for (; i + 8 <= n; i += 8)                                                     \
+            _mm512_storeu_si512(                                                       \
+                out + i * 8,                                                           \
+                _mm512_i64gather_epi64(_mm512_loadu_si512(at + i), base, UNIT));       \
+        NAME##_8(n - i, out + i * 8, base, at + i);                                    \
+    }
+FAR_4(gather, 1)
+FAR_4(pick, 4)
+FAR_8(gather, 1)
+FAR_8(pick, 8)
 #else
 #define gather_far_4 gather_4
 #define gather_far_8 gather_8
+#define pick_far_4   pick_4
+#define pick_far_8   pick_8
 #endif
 
 /* Rows of N to 2 N bytes as their first N and their last N. */
@@ -293,10 +315,13 @@ ORDER(min_, LEAST, LESS, AND)
 extern const IndexLoops LEVEL(index_loops_);
 const IndexLoops LEVEL(index_loops_) = {
     .wrap = wrap,
+    .within = within,
     .count = count,
     .positions = positions,
     .gather = BY_SIZE(gather_),
     .gather_far = {gather_1, gather_2, gather_far_4, gather_far_8, gather_16},
+    .pick = BY_SIZE(pick_),
+    .pick_far = {pick_1, pick_2, pick_far_4, pick_far_8, pick_16},
     .gather_short = gather_short,
     .set = BY_SIZE(set_),
     .row_set = BY_SIZE(row_set_),

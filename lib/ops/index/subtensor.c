@@ -31,7 +31,7 @@ typedef struct RowGather {
     size_t item, row_bytes;
     int64_t rows, per_chunk;
     bool whole;                  /* a row's elements are contiguous in x */
-    GatherFn *gather;            /* for rows of one small element or piece; else NULL */
+    GatherFn *gather, *pick;     /* for rows of one small element or piece; else NULL */
     GatherShortFn *gather_short; /* for other short rows; else NULL */
     atomic_bool refused;
 } RowGather;
@@ -72,7 +72,16 @@ static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
         return;
     }
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes) {
+        const int64_t *v;
+        int64_t base;
         m = ix->late && n > PART ? PART : n;
+        int64_t direct =
+            ix->late && j->pick ? index_direct(ix, first, m, bytes, &v, &base) : 0;
+        if (direct) {
+            m = direct;
+            j->pick(m, out, x + base, v);
+            continue;
+        }
         if (ix->late && !index_offsets(ix, first, m, part)) {
             atomic_store_explicit(&j->refused, true, memory_order_relaxed);
             return;
@@ -110,11 +119,11 @@ static void choose_loop(const Call *c, RowGather *j, int64_t fronts) {
     bool piece = bytes <= 16 && (bytes & (bytes - 1)) == 0,
          all_over = j->ix->late && j->ix->narray == 1;
     if (!j->whole) return;
-    if (piece)
-        j->gather =
-            index_gather(c->s, index_size_class(bytes),
-                         all_over ? tensor_bytes(call_in(c, 0)) / (size_t)fronts : 0);
-    else if (bytes <= SHORT_ROW)
+    if (piece) {
+        size_t over = all_over ? tensor_bytes(call_in(c, 0)) / (size_t)fronts : 0;
+        j->gather = index_gather(c->s, index_size_class(bytes), over);
+        j->pick = index_pick(c->s, index_size_class(bytes), over);
+    } else if (bytes <= SHORT_ROW)
         j->gather_short = index_loops(c->s)->gather_short;
 }
 
