@@ -52,13 +52,14 @@ void rng_blocks(const Rng *r, size_t n, const uint64_t *block, uint64_t *out) {
     loops()->blocks(r->seed, draw_number(r), n, block, out);
 }
 
-/* The words of at most MANY blocks: block, block + step, ... */
-static void draw_blocks(const Rng *r, uint64_t block, uint64_t step, size_t n,
+static BlockRun block_run(const Rng *r, uint64_t first, uint64_t step, size_t n) {
+    return (BlockRun){r->seed, draw_number(r), first, step, n};
+}
+
+static void draw_blocks(const Rng *r, uint64_t first, uint64_t step, size_t n,
                         uint64_t *out) {
-    uint64_t number[MANY];
-    for (size_t i = 0; i < n; i++)
-        number[i] = block + i * step;
-    rng_blocks(r, n, number, out);
+    BlockRun q = block_run(r, first, step, n);
+    loops()->run(&q, out);
 }
 
 void rng_normal_pairs(size_t n, const uint64_t *word, double *out) {
@@ -212,21 +213,30 @@ static void draw_firsts(const Rng *r, uint64_t first, size_t n, uint64_t *w) {
     draw_blocks(r, first << 16, 1U << 16, n < MANY ? n : MANY, w);
 }
 
+/* Integers of up to MANY elements. */
+static void draw_integers(const Rng *r, uint64_t low, uint64_t range, uint64_t first,
+                          size_t n, int64_t *out) {
+    uint64_t v, below, w[MANY * 2], reject = rejection_bound(range);
+    BlockRun q = block_run(r, first << 16, 1U << 16, n);
+    if (range && range <= UINT32_MAX &&
+        loops()->integers(&q, (uint32_t)range, low, out))
+        return;
+    draw_firsts(r, first, n, w);
+    for (size_t k = 0; k < n; k++) {
+        v = multiply_high(w[2 * k], range, &below);
+        /* rare, but for large ranges */
+        if ((below < reject || range == 0) &&
+            !block_below(w + 2 * k, range, reject, &v))
+            v = draw_below(r, first + k, 1, range);
+        out[k] = (int64_t)(low + v);
+    }
+}
+
 void rng_integers(const Rng *r, int64_t low, uint64_t range, uint64_t first, size_t n,
                   int64_t *out) {
-    uint64_t v, below, w[MANY * 2], reject = rejection_bound(range);
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < MANY ? n - i : MANY;
-        draw_firsts(r, first + i, m, w);
-        for (size_t k = 0; k < m; k++) {
-            v = multiply_high(w[2 * k], range, &below);
-            /* rare, but for large ranges */
-            if ((below < reject || range == 0) &&
-                !block_below(w + 2 * k, range, reject, &v))
-                v = draw_below(r, first + i + k, 1, range);
-            out[i + k] = (int64_t)((uint64_t)low + v);
-        }
-    }
+    for (size_t i = 0; i < n; i += MANY)
+        draw_integers(r, (uint64_t)low, range, first + i, n - i < MANY ? n - i : MANY,
+                      out + i);
 }
 
 /* As block_below, but divides only where the bound may matter: it is below range. */

@@ -52,8 +52,8 @@ typedef struct PhiloxBlocks {
     Lanes c0, c1, c2, c3;
 } PhiloxBlocks;
 
-static inline PhiloxBlocks lane_counters(uint64_t draw, const uint64_t *block) {
-    Lanes number = *(const AnyLanes *)block, none = {0};
+static inline PhiloxBlocks lane_counters(uint64_t draw, Lanes number) {
+    Lanes none = {0};
     return (PhiloxBlocks){number, number >> 32, none + draw, none + (draw >> 32)};
 }
 
@@ -65,38 +65,127 @@ static inline void run_round(PhiloxBlocks *b, uint64_t k0, uint64_t k1) {
     b->c3 = p0;
 }
 
-static inline void store_blocks(const PhiloxBlocks *b, uint64_t *out) {
-    Lanes low = (b->c0 & LOW) | b->c1 << 32, high = (b->c2 & LOW) | b->c3 << 32;
-    AnyLanes *to = (AnyLanes *)out;
-    to[0] = SHUFFLE(low, high, FIRST);
-    to[1] = SHUFFLE(low, high, SECOND);
+/* Groups at a time, to overlap the latencies of their multiplications: as many as
+ * registers hold. */
+enum { ABREAST = TL_LEVEL == 2 ? 4 : 2, AT_ONCE = ABREAST * GROUP };
+#define UNROLLED(i, n) _Pragma("GCC unroll 10") for (size_t i = 0; i < (n); i++)
+
+typedef struct PhiloxKeys {
+    uint64_t k[2 * ROUNDS];
+} PhiloxKeys;
+static inline PhiloxKeys philox_keys(uint64_t seed) {
+    PhiloxKeys key;
+    for (uint64_t k = 0; k < ROUNDS; k++) {
+        key.k[2 * k] = (uint32_t)seed + k * UINT64_C(0x9E3779B9);
+        key.k[2 * k + 1] = (seed >> 32) + k * UINT64_C(0xBB67AE85);
+    }
+    return key;
 }
 
-/* Two groups at a time, to overlap the latencies of their multiplications. */
-static inline void run_groups(uint64_t draw, const uint64_t key[2 * ROUNDS],
-                              const uint64_t *block, uint64_t *out) {
-    PhiloxBlocks a = lane_counters(draw, block), b = lane_counters(draw, block + GROUP);
-    for (int k = 0; k < 2 * ROUNDS; k += 2) {
-        run_round(&a, key[k], key[k + 1]);
-        run_round(&b, key[k], key[k + 1]);
+static inline void run_groups(uint64_t draw, const PhiloxKeys *key, const Lanes *number,
+                              PhiloxBlocks *b) {
+    UNROLLED (g, ABREAST)
+        b[g] = lane_counters(draw, number[g]);
+    UNROLLED (k, ROUNDS)
+        UNROLLED (g, ABREAST)
+            run_round(&b[g], key->k[2 * k], key->k[2 * k + 1]);
+}
+
+static inline Lanes first_words(const PhiloxBlocks *b) {
+    return (b->c0 & LOW) | b->c1 << 32;
+}
+static inline void store_words(const PhiloxBlocks *b, uint64_t *out) {
+    AnyLanes *to = (AnyLanes *)out;
+    UNROLLED (g, ABREAST) {
+        Lanes low = first_words(b + g), high = (b[g].c2 & LOW) | b[g].c3 << 32;
+        to[2 * g] = SHUFFLE(low, high, FIRST);
+        to[2 * g + 1] = SHUFFLE(low, high, SECOND);
     }
-    store_blocks(&a, out);
-    store_blocks(&b, out + 2 * GROUP);
 }
 
 static void philox_blocks(uint64_t seed, uint64_t draw, size_t n, const uint64_t *block,
                           uint64_t *restrict out) {
-    uint64_t key[2 * ROUNDS], few[2 * GROUP] = {0}, words[4 * GROUP];
-    for (uint64_t k = 0; k < ROUNDS; k++) {
-        key[2 * k] = (uint32_t)seed + k * UINT64_C(0x9E3779B9);
-        key[2 * k + 1] = (seed >> 32) + k * UINT64_C(0xBB67AE85);
+    const PhiloxKeys key = philox_keys(seed);
+    uint64_t few[AT_ONCE] = {0}, part[2 * AT_ONCE];
+    for (size_t at = 0; at < n; at += AT_ONCE, out += 2 * AT_ONCE) {
+        const size_t left = n - at;
+        const uint64_t *from = block + at;
+        Lanes number[ABREAST];
+        PhiloxBlocks b[ABREAST];
+        if (left < AT_ONCE) from = memcpy(few, from, left * sizeof *few);
+        UNROLLED (g, ABREAST)
+            number[g] = *(const AnyLanes *)(from + g * GROUP);
+        run_groups(draw, &key, number, b);
+        store_words(b, left < AT_ONCE ? part : out);
+        if (left < AT_ONCE) memcpy(out, part, 2 * left * sizeof *out);
     }
-    for (; n >= 2 * GROUP; n -= 2 * GROUP, block += 2 * GROUP, out += 4 * GROUP)
-        run_groups(draw, key, block, out);
-    if (n == 0) return;
-    memcpy(few, block, n * sizeof *few);
-    run_groups(draw, key, few, words);
-    memcpy(out, words, 2 * n * sizeof *out);
+}
+
+/* The numbers of the first blocks of a run, and of those after them. */
+static inline void first_numbers(const BlockRun *q, Lanes *number) {
+    UNROLLED (g, ABREAST)
+        for (uint64_t l = 0; l < GROUP; l++)
+            number[g][l] = q->first + (g * GROUP + l) * q->step;
+}
+static inline void next_numbers(const BlockRun *q, Lanes *number) {
+    UNROLLED (g, ABREAST)
+        number[g] += q->step * AT_ONCE;
+}
+
+#if TL_LEVEL == 0
+/* From a list: of few registers, numbers would take too many. */
+static void philox_run(const BlockRun *q, uint64_t *restrict out) {
+    enum { LIST = 128 };
+    uint64_t number[LIST], next = q->first;
+    for (size_t at = 0, n; at < q->n; at += n) {
+        n = q->n - at < LIST ? q->n - at : LIST;
+        for (size_t i = 0; i < n; i++, next += q->step)
+            number[i] = next;
+        philox_blocks(q->seed, q->draw, n, number, out + 2 * at);
+    }
+}
+#else
+static void philox_run(const BlockRun *q, uint64_t *restrict out) {
+    const PhiloxKeys key = philox_keys(q->seed);
+    uint64_t part[2 * AT_ONCE];
+    Lanes number[ABREAST];
+    first_numbers(q, number);
+    for (size_t at = 0; at < q->n; at += AT_ONCE, out += 2 * AT_ONCE) {
+        const size_t left = q->n - at;
+        PhiloxBlocks b[ABREAST];
+        run_groups(q->draw, &key, number, b);
+        next_numbers(q, number);
+        store_words(b, left < AT_ONCE ? part : out);
+        if (left < AT_ONCE) memcpy(out, part, 2 * left * sizeof *out);
+    }
+}
+#endif
+
+/* Of a product, all but the lowest 32 of its 96 bits: the rest decides only where what
+ * is below the integer begins with 32 zeros. */
+static bool philox_integers(const BlockRun *q, uint32_t range, uint64_t low,
+                            int64_t *restrict out) {
+    const PhiloxKeys key = philox_keys(q->seed);
+    uint64_t part[AT_ONCE], any = 0;
+    Lanes rare = {0}, number[ABREAST];
+    first_numbers(q, number);
+    for (size_t at = 0; at < q->n; at += AT_ONCE) {
+        const size_t left = q->n - at;
+        PhiloxBlocks b[ABREAST];
+        AnyLanes *to = (AnyLanes *)(left < AT_ONCE ? part : (uint64_t *)out + at);
+        run_groups(q->draw, &key, number, b);
+        next_numbers(q, number);
+        UNROLLED (g, ABREAST) {
+            Lanes x = first_words(b + g),
+                  p = MULTIPLY(x >> 32, range) + (MULTIPLY(x, range) >> 32);
+            rare |= (Lanes)((p & LOW) == 0);
+            to[g] = (p >> 32) + low;
+        }
+        if (left < AT_ONCE) memcpy(out + at, part, left * sizeof *out);
+    }
+    for (size_t l = 0; l < GROUP; l++)
+        any |= rare[l];
+    return any == 0;
 }
 
 /* ---- numbers ---- */
@@ -145,4 +234,5 @@ static void normal_pairs(bool open, size_t n, const uint64_t *word,
                        out + 2 * i + 1);
 }
 
-const RngLoops LEVEL(rng_loops_) = {philox_blocks, unit_numbers, normal_pairs};
+const RngLoops LEVEL(rng_loops_) = {philox_blocks, philox_run, philox_integers,
+                                    unit_numbers, normal_pairs};

@@ -32,10 +32,20 @@ int value_simd_level(void);
 
 /* Loops of random numbers (rng.simd.c). `open`: uniform numbers are in (0, 1), else in
  * [0, 1); of the normal ones' see rng.h. */
+/* The n blocks first, first + step, ... of a draw. */
+typedef struct BlockRun {
+    uint64_t seed, draw, first, step;
+    size_t n;
+} BlockRun;
 typedef struct RngLoops {
     /* the two words of each of n blocks of a draw, by their numbers */
     void (*blocks)(uint64_t seed, uint64_t draw, size_t n, const uint64_t *block,
                    uint64_t *restrict out);
+    void (*run)(const BlockRun *q, uint64_t *restrict out);
+    /* low + the upper word of each block's first one times range; false if some may
+     * need another word, as the lower one is below range */
+    bool (*integers)(const BlockRun *q, uint32_t range, uint64_t low,
+                     int64_t *restrict out);
     /* n uniform numbers; 2 n normal ones, a pair of two words */
     void (*units)(bool open, size_t n, const uint64_t *word, double *restrict out);
     void (*normals)(bool open, size_t n, const uint64_t *word, double *restrict out);

@@ -140,10 +140,53 @@ static void test_level(const RngLoops *loops, size_t n) {
     }
 }
 
-static void test_levels(void) {
+/* Runs of blocks are those that lists of their numbers name. */
+static void test_run(const RngLoops *loops, size_t n, uint64_t step) {
+    enum { MOST = 200 };
+    uint64_t number[MOST] = {0}, want[MOST * 2], w[MOST * 2 + 1];
+    int64_t v[MOST + 1];
+    BlockRun q = {42, UINT64_C(0xFEDCBA9876543210), UINT64_C(0xFFFFFFF8), step, n};
+    for (size_t i = 0; i < n; i++)
+        number[i] = q.first + i * step;
+    loops->blocks(q.seed, q.draw, n, number, want);
+    w[2 * n] = 1, v[n] = 1;
+    loops->run(&q, w);
+    CHECK(w[2 * n] == 1 && memcmp(w, want, 2 * n * sizeof *w) == 0, "%zu blocks", n);
+    CHECK(loops->integers(&q, 1000003, UINT64_MAX, v) && v[n] == 1);
+    for (size_t i = 0; i < n; i++) {
+        __extension__ typedef unsigned __int128 Wide;
+        CHECK(v[i] == (int64_t)((Wide)want[2 * i] * 1000003 >> 64) - 1, "%zu", i);
+    }
+}
+
+/* Element 1240425542 of this range needs its second word. */
+static void test_second_word(void) {
+    enum { N = 9, AT = 4 };
+    const uint64_t range = 4294901761, first = 1240425542 - AT;
+    Rng r = rng_seed(1);
+    int64_t v[N];
+    rng_integers(&r, -5, range, first, N, v);
+    for (uint64_t i = 0; i < N; i++) {
+        __extension__ typedef unsigned __int128 Wide;
+        uint64_t w[2];
+        rng_block(&r, (first + i) << 16, w);
+        CHECK((w[0] * range < (0 - range) % range) == (i == AT));
+        CHECK(v[i] == (int64_t)((Wide)w[i == AT] * range >> 64) - 5, "%d", (int)i);
+    }
     for (int level = 0; level <= value_simd_level(); level++)
+        for (size_t n = 0; n < N; n++) {
+            BlockRun q = {1, 0, first << 16, 1 << 16, n};
+            CHECK(!loops_at(level)->integers(&q, (uint32_t)range, 0, v) || n <= AT);
+        }
+}
+
+static void test_levels(void) {
+    for (int level = 0; level <= value_simd_level(); level++) {
         for (size_t n = 0; n < 64; n++)
             test_level(loops_at(level), n);
+        for (size_t n = 0; n < 200; n += n < 70 ? 1 : 43)
+            test_run(loops_at(level), n, 1), test_run(loops_at(level), n, 1 << 16);
+    }
 }
 
 static Rng state(int i) {
@@ -303,6 +346,7 @@ int main(void) {
     test_draws(1);
     test_open(0);
     test_open(1);
+    test_second_word();
     test_parts();
     test_moments();
     test_state(s);

@@ -130,7 +130,8 @@ void draw_normal(const Draw *w, const DrawPart *part) {
 }
 
 void draw_integers(const Draw *w, const DrawPart *part) {
-    int64_t v[DRAW_CHUNK];
+    int64_t room[DRAW_CHUNK],
+        *v = w->dtype == DT_INT64 ? (int64_t *)(void *)part->out : room;
     const int64_t *low = part->p[0], *high = part->p[1];
     const size_t n = part->n;
     const ptrdiff_t step = part->step;
@@ -141,8 +142,9 @@ void draw_integers(const Draw *w, const DrawPart *part) {
                      part->from + i, run, v + i);
         i += run;
     }
-    tensor_cast_elements(w->dtype, part->out, DT_INT64, v, n,
-                         (ptrdiff_t)dtype_size(w->dtype), sizeof(int64_t));
+    if (v == room)
+        tensor_cast_elements(w->dtype, part->out, DT_INT64, v, n,
+                             (ptrdiff_t)dtype_size(w->dtype), sizeof(int64_t));
 }
 
 static bool is_single(const Draw *w) {
