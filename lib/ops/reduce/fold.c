@@ -22,6 +22,7 @@
 
 enum {
     RUN_WIDE = 1024,
+    RUN_SELECTED = 2048,
     ROWS = 32,
     STRIP = 4096,
     SEGMENT = 1 << 15,
@@ -137,15 +138,21 @@ static size_t plan_pieces(Reduction *j) {
     return (size_t)(j->window * j->width * item);
 }
 
+/* Elements of a run. What selects has longer ones, as it rounds nothing, if they need
+ * no buffer. */
+static int64_t run_length(const Reduction *j) {
+    bool whole = j->selects && reads_without_load(j, j->inner_in);
+    return j->loaded < 8 ? RUN : whole ? RUN_SELECTED : RUN_WIDE;
+}
+
 static void plan_work(Reduction *j) {
     j->width = j->by_rows ? STRIP : BATCH;
     if (j->width > j->wide) j->width = j->wide;
     j->narrow = j->by_rows && j->wide <= NARROW_MOST &&
                 j->wide_in == (int64_t)j->item && j->inner_in == j->wide * j->wide_in;
-    j->block = j->narrow       ? RUN / j->wide / NARROW_ROWS * NARROW_ROWS
-               : j->by_rows    ? ROWS
-               : j->loaded < 8 ? RUN
-                               : RUN_WIDE;
+    j->block = j->narrow    ? RUN / j->wide / NARROW_ROWS * NARROW_ROWS
+               : j->by_rows ? ROWS
+                            : run_length(j);
     j->segment = j->by_rows ? SEGMENT / j->width : SEGMENT;
     if (j->segment < 4 * ROWS) j->segment = 4 * ROWS;
     size_t made = j->pieces ? plan_pieces(j) : 0;
@@ -277,6 +284,7 @@ bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_
     /* what is computed on demand may fail, later elements too */
     j.ends_early = (kind == FOLD_ANY || kind == FOLD_ALL) && !c->pieces;
     j.decided = kind == FOLD_ANY;
+    j.selects = kind == FOLD_MAX || kind == FOLD_MIN;
     j.f.table = j.table;
     j.f.loops = &j.table->loops[kind][in.dtype];
     if (!j.f.loops->acc_size)

@@ -29,6 +29,7 @@ typedef struct Reduction {
     bool touches;    /* rows are read once more before they are combined */
     bool ends_early; /* an accumulator that is `decided` stays so */
     uint8_t decided;
+    bool selects;  /* max or min */
     int64_t parts; /* accumulators per output, adjacent in `wide` */
     int64_t width, strips,
         groups; /* outputs are processed in groups of at most `width` along `wide` */

@@ -111,22 +111,20 @@ REST_OF_VECTOR(double, pd)
             t[u] = VI(loadu, ps)(x + u * W);                                           \
             ord = AND_ORDERED(ord, t[u], t[u], ps);                                    \
         }                                                                              \
-        for (; i + 4 * LANES <= n; i += 4 * LANES) {                                   \
-            VEC_##ps v[2][U];                                                          \
-            for (size_t k = 0; k < 2; k++)                                             \
-                for (size_t u = 0; u < U; u++) {                                       \
-                    const T *p = x + i + 2 * k * LANES + u * W;                        \
-                    VEC_##ps a = VI(loadu, ps)(p), b = VI(loadu, ps)(p + LANES);       \
-                    if (u % 2)                                                         \
-                        ord = AND_ORDERED(ord, a, b, ps);                              \
-                    else                                                               \
-                        more = AND_ORDERED(more, a, b, ps);                            \
-                    __builtin_prefetch(p + AHEAD / sizeof(T));                         \
-                    __builtin_prefetch(p + LANES + AHEAD / sizeof(T));                 \
-                    v[k][u] = VI(op, ps)(b, a);                                        \
-                }                                                                      \
+        for (; i + 2 * LANES <= n; i += 2 * LANES) {                                   \
+            const T *p = x + i;                                                        \
+            VEC_##ps v[U];                                                             \
+            ASK(p, 2 * LANES * sizeof *p);                                             \
             for (size_t u = 0; u < U; u++)                                             \
-                t[u] = VI(op, ps)(VI(op, ps)(v[1][u], v[0][u]), t[u]);                 \
+                v[u] = VI(loadu, ps)(p + u * W);                                       \
+            for (size_t u = 0; u < U; u++) {                                           \
+                VEC_##ps a = VI(loadu, ps)(p + LANES + u * W);                         \
+                if (u % 2)                                                             \
+                    ord = AND_ORDERED(ord, a, v[u], ps);                               \
+                else                                                                   \
+                    more = AND_ORDERED(more, a, v[u], ps);                             \
+                t[u] = VI(op, ps)(VI(op, ps)(a, v[u]), t[u]);                          \
+            }                                                                          \
         }                                                                              \
         for (; i + LANES <= n; i += LANES)                                             \
             for (size_t u = 0; u < U; u++) {                                           \
