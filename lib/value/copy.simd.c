@@ -5,7 +5,7 @@
  * lines take longer, too. Here all but the first and the last begin with a line or at
  * least don't cross one.
  *
- * Elements in the opposite order, a vector at a time. */
+ * Elements in the opposite order, or every other one, a vector at a time. */
 #include "value/value_impl.h"
 
 #include <string.h>
@@ -69,4 +69,59 @@ CopyFn *JOIN1(copy_backwards_, TL_LEVEL)(size_t size) {
            : size == 4 ? backwards_4
            : size == 8 ? backwards_8
                        : NULL;
+}
+
+/* Vectors read also what is between elements and after them, so that the last ones,
+ * behind which there may be nothing, are left. */
+#define EVEN_2  0, 2
+#define EVEN_4  EVEN_2, 4, 6
+#define EVEN_8  EVEN_4, 8, 10, 12, 14
+#define EVEN_16 EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
+#define EVENS(T, LANES)                                                                \
+    static inline size_t evens_##T##_##LANES(char *restrict d, const char *restrict p, \
+                                             size_t i, size_t n) {                     \
+        typedef T Vector __attribute__((vector_size(LANES * sizeof(T))));              \
+        for (; i + LANES < n; i += LANES) {                                            \
+            Vector a, b;                                                               \
+            memcpy(&a, p + 2 * i * sizeof(T), sizeof a);                               \
+            memcpy(&b, p + 2 * i * sizeof(T) + sizeof a, sizeof b);                    \
+            a = __builtin_shufflevector(a, b, EVEN_##LANES);                           \
+            memcpy(d + i * sizeof(T), &a, sizeof a);                                   \
+        }                                                                              \
+        return i;                                                                      \
+    }
+EVENS(uint32_t, 4)
+EVENS(uint64_t, 2)
+#if TL_LEVEL > 0
+EVENS(uint32_t, 8)
+EVENS(uint64_t, 4)
+#endif
+#if TL_LEVEL == 2
+EVENS(uint32_t, 16)
+EVENS(uint64_t, 8)
+#endif
+
+static size_t every_other_4(char *restrict d, const char *restrict p, size_t n) {
+    size_t i = 0;
+#if TL_LEVEL == 2
+    i = evens_uint32_t_16(d, p, i, n);
+#endif
+#if TL_LEVEL > 0
+    i = evens_uint32_t_8(d, p, i, n);
+#endif
+    return evens_uint32_t_4(d, p, i, n);
+}
+static size_t every_other_8(char *restrict d, const char *restrict p, size_t n) {
+    size_t i = 0;
+#if TL_LEVEL == 2
+    i = evens_uint64_t_8(d, p, i, n);
+#endif
+#if TL_LEVEL > 0
+    i = evens_uint64_t_4(d, p, i, n);
+#endif
+    return evens_uint64_t_2(d, p, i, n);
+}
+
+EveryOtherFn *JOIN1(copy_every_other_, TL_LEVEL)(size_t size) {
+    return size == 4 ? every_other_4 : size == 8 ? every_other_8 : NULL;
 }

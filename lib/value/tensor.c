@@ -180,24 +180,15 @@ static void repeat_element(char *d, const char *p, size_t n, size_t size) {
     }
 }
 
-/* Every other of n elements, packed. Vectors read also what is between and after them,
- * so that the last elements, behind which there may be nothing, are left. Returns how
- * many are done. */
-#define EVERY_OTHER(NAME, T, LANES, ...)                                               \
-    static size_t NAME(char *d, const char *p, size_t n) {                             \
-        typedef T Vector __attribute__((vector_size(16)));                             \
-        size_t i = 0;                                                                  \
-        for (; i + LANES < n; i += LANES) {                                            \
-            Vector a, b;                                                               \
-            memcpy(&a, p + 2 * i * sizeof(T), sizeof a);                               \
-            memcpy(&b, p + 2 * i * sizeof(T) + sizeof a, sizeof b);                    \
-            a = __builtin_shufflevector(a, b, __VA_ARGS__);                            \
-            memcpy(d + i * sizeof(T), &a, sizeof a);                                   \
-        }                                                                              \
-        return i;                                                                      \
-    }
-EVERY_OTHER(other_4, uint32_t, 4, 0, 2, 4, 6)
-EVERY_OTHER(other_8, uint64_t, 2, 0, 2)
+static EveryOtherFn *every_other_fn(size_t n, size_t size) {
+    enum { FEW = 32 }; /* for which asking for the level doesn't pay */
+#if defined(__x86_64__)
+    int level = n < FEW ? 0 : value_simd_level();
+    if (level == 2) return copy_every_other_2(size);
+    if (level == 1) return copy_every_other_1(size);
+#endif
+    return copy_every_other_0(size);
+}
 
 void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
                           ptrdiff_t src_step, size_t n, size_t size) {
@@ -212,9 +203,9 @@ void tensor_copy_elements(void *dst, ptrdiff_t dst_step, const void *src,
         return;
     }
     if (copy_backwards(d, dst_step, p, src_step, n, size)) return;
-    if (dst_step == (ptrdiff_t)size && src_step == 2 * dst_step &&
-        (size == 4 || size == 8)) {
-        size_t done = (size == 4 ? other_4 : other_8)(d, p, n);
+    if (dst_step == (ptrdiff_t)size && src_step == 2 * dst_step) {
+        EveryOtherFn *copy = every_other_fn(n, size);
+        size_t done = copy ? copy(d, p, n) : 0;
         d += done * size, p += 2 * done * size, n -= done;
     }
 #define COPY_LOOP(SIZE)                                                                \

@@ -16,6 +16,11 @@ CopyFn copy_unaligned_0, copy_unaligned_1, copy_unaligned_2;
 /* The loop that copies n elements of `size` bytes, the last first; NULL: none. */
 CopyFn *copy_backwards_0(size_t size), *copy_backwards_1(size_t size),
     *copy_backwards_2(size_t size);
+/* Packs every other one of elements, n of them but for the last few; returns how many.
+ */
+typedef size_t EveryOtherFn(char *restrict dst, const char *restrict src, size_t n);
+EveryOtherFn *copy_every_other_0(size_t size), *copy_every_other_1(size_t size),
+    *copy_every_other_2(size_t size);
 
 /* Square blocks (transpose.simd.c): elements along a side, of a size; 0: none. */
 typedef size_t SideFn(size_t size);

@@ -563,6 +563,33 @@ static void test_backwards(void) {
             }
 }
 
+static void test_every_other(void) {
+#ifdef __x86_64__
+    EveryOtherFn *(*const fn[])(size_t) = {copy_every_other_0, copy_every_other_1,
+                                           copy_every_other_2};
+#else
+    EveryOtherFn *(*const fn[])(size_t) = {copy_every_other_0};
+#endif
+    enum { N = 93, SPARE = 4 };
+    CHECK(!fn[0](1) && !fn[0](16));
+    for (int level = 0; level <= value_simd_level(); level++)
+        for (size_t size = 4; size <= 8; size *= 2)
+            for (size_t n = 0; n <= N; n++) {
+                size_t all = n ? (2 * n - 1) * size : 0, done;
+                char dst[N * 8] = {0}, *src = malloc(all + 1); /* no byte behind them */
+                if (!src) exit(1);
+                for (size_t i = 0; i < all; i++)
+                    src[i] = (char)(i * 11 + i / 200 + 1);
+                done = fn[level](size)(dst, src, n);
+                bool same = done <= n && done + SPARE >= n;
+                for (size_t i = 0; i < n * size; i++)
+                    same &= dst[i] ==
+                            (i < done * size ? src[i / size * 2 * size + i % size] : 0);
+                CHECK(same, "level %d, %zu elements of %zu bytes", level, n, size);
+                free(src);
+            }
+}
+
 /* ---- transpositions ---- */
 /* Room for dst at the end of which `spare` bytes of each row stay as they are. */
 static void check_transposition(size_t size, size_t rows, size_t columns, size_t spare,
@@ -662,6 +689,7 @@ int main(void) {
     test_transpositions();
     test_blocks();
     test_backwards();
+    test_every_other();
     session_free(s);
     return TEST_END("cast");
 }
