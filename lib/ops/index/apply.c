@@ -382,26 +382,59 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
     return ok;
 }
 
+/* The only array that runs along the last late dim; NULL: there are several, or none.
+ */
+static const LateArray *array_along(const Indexed *ix) {
+    const LateArray *along = NULL;
+    for (int i = 0; i < ix->narray; i++) {
+        if (!ix->array[i].step[ix->late_ndim - 1]) continue;
+        if (along) return NULL;
+        along = &ix->array[i];
+    }
+    return along;
+}
+
 int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
                      const int64_t **v, int64_t *base) {
     enum { LEAST = 128 }; /* of a run, for which all this pays */
     int64_t at[MAX_NDIM] = {0}, left;
     int last = ix->late_ndim - 1;
-    const LateArray *along = NULL;
-    if (ix->late_shape[last] < LEAST) return 0;
-    for (int i = 0; i < ix->narray; i++) {
-        const LateArray *a = &ix->array[i];
-        if (!a->step[last]) continue;
-        if (along || a->dtype != DT_INT64 || a->step[last] != 8 || a->stride != unit)
-            return 0;
-        along = a;
-    }
-    if (!along) return 0;
+    const LateArray *along = ix->late_shape[last] < LEAST ? NULL : array_along(ix);
+    if (!along || along->dtype != DT_INT64 || along->step[last] != 8 ||
+        along->stride != unit)
+        return 0;
     find_late(ix, first, at);
     left = ix->late_shape[last] - at[last];
     if (n > left) n = left;
     *v = (const int64_t *)(const void *)late_position(ix, along, at);
     return ix->within(*v, n, along->size) && late_base(ix, at, base) ? n : 0;
+}
+
+int64_t index_mesh(const Indexed *ix) {
+    const LateArray *along = ix->late ? array_along(ix) : NULL;
+    if (!along) return 0;
+    for (int k = 0; k < ix->late_ndim - 1; k++)
+        if (along->step[k]) return 0;
+    return ix->late_shape[ix->late_ndim - 1];
+}
+
+bool index_mesh_offsets(const Indexed *ix, int64_t *offset) {
+    const LateArray *a = array_along(ix);
+    int64_t block[BLOCK], n = index_mesh(ix);
+    bool ok = true;
+    for (int64_t k = 0, m; a && k < n; k += m) {
+        int64_t step = a->step[ix->late_ndim - 1];
+        m = n - k < BLOCK ? n - k : BLOCK;
+        const int64_t *v = read_indices(a->dtype, a->data + k * step, step, m, block);
+        ok &= ix->wrap(v, m, a->size, a->stride, 0, offset + k);
+    }
+    return ok;
+}
+
+bool index_mesh_base(const Indexed *ix, int64_t first, int64_t *base) {
+    int64_t at[MAX_NDIM];
+    find_late(ix, first, at);
+    return late_base(ix, at, base);
 }
 
 bool index_refuse(Call *c, const Indexed *ix) {

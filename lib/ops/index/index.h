@@ -49,6 +49,12 @@ bool index_offsets(const Indexed *ix, int64_t first, int64_t n, int64_t *offset)
  * `unit` bytes from *base on; returns how many. 0: they are to be computed. */
 int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
                      const int64_t **v, int64_t *base);
+/* How many offsets come again and again, if only what the others add to them changes,
+ * as in x[i[:, None], j], an open mesh; 0: none do. */
+int64_t index_mesh(const Indexed *ix);
+/* These offsets, and what the others add to those from `first` on; false as above. */
+bool index_mesh_offsets(const Indexed *ix, int64_t *offset);
+bool index_mesh_base(const Indexed *ix, int64_t first, int64_t *base);
 bool index_refuse(Call *c, const Indexed *ix);
 /* An index out of range is an error also where nothing is read or written with it. */
 bool index_check_late(Call *c, const Indexed *ix);

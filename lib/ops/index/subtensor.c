@@ -26,7 +26,9 @@ typedef struct RowRun {
 } RowRun;
 typedef struct RowGather {
     const Indexed *ix;
-    const RowRun *run; /* of all offsets; NULL: too short ones */
+    int64_t listed; /* offsets in `list`, which serves all rows; 0: there is none */
+    const int64_t *list;
+    const RowRun *run; /* of the list; NULL: too short ones */
     char *out;
     size_t item, row_bytes;
     int64_t rows, per_chunk;
@@ -49,7 +51,7 @@ static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
                  ix->base.stride + ix->front);
 }
 
-/* As gather_rows, run by run. */
+/* Run by run. */
 static void gather_runs(const RowGather *j, int64_t n, char *out, const char *x,
                         int64_t first) {
     const RowRun *r = j->run;
@@ -58,43 +60,57 @@ static void gather_runs(const RowGather *j, int64_t n, char *out, const char *x,
     }
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes, r++) {
         m = r->at + r->n - first < n ? r->at + r->n - first : n;
-        memcpy(out, x + j->ix->offset[first], (size_t)(m * bytes));
+        memcpy(out, x + j->list[first], (size_t)(m * bytes));
     }
 }
 
-/* Rows [first, first + n) at one position of the front dims. */
-static void gather_rows(RowGather *j, int64_t n, char *out, const char *x,
+static void gather_each(const RowGather *j, int64_t n, char *out, const char *x,
+                        const int64_t *offset) {
+    int64_t bytes = (int64_t)j->row_bytes;
+    if (j->gather)
+        j->gather(n, out, x, offset);
+    else if (j->gather_short)
+        j->gather_short(n, out, x, offset, j->row_bytes);
+    else
+        for (int64_t i = 0; i < n; i++)
+            copy_indexed_row(j, out + i * bytes, x + offset[i]);
+}
+
+/* Rows [first, first + n) at one position of the front dims, by the list. */
+static bool gather_listed(const RowGather *j, int64_t n, char *out, const char *x,
+                          int64_t first) {
+    int64_t bytes = (int64_t)j->row_bytes, base = 0;
+    for (int64_t m, at; n > 0; n -= m, first += m, out += m * bytes) {
+        at = first % j->listed;
+        m = j->listed - at < n ? j->listed - at : n;
+        if (j->ix->late && !index_mesh_base(j->ix, first, &base)) return false;
+        if (j->run)
+            gather_runs(j, m, out, x + base, at);
+        else
+            gather_each(j, m, out, x + base, j->list + at);
+    }
+    return true;
+}
+
+/* The same by offsets that are made for some rows at a time. */
+static bool gather_late(const RowGather *j, int64_t n, char *out, const char *x,
                         int64_t first) {
     const Indexed *ix = j->ix;
     int64_t part[PART], bytes = (int64_t)j->row_bytes;
-    if (j->run) {
-        gather_runs(j, n, out, x, first);
-        return;
-    }
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes) {
         const int64_t *v;
         int64_t base;
-        m = ix->late && n > PART ? PART : n;
-        int64_t direct =
-            ix->late && j->pick ? index_direct(ix, first, m, bytes, &v, &base) : 0;
+        m = n > PART ? PART : n;
+        int64_t direct = j->pick ? index_direct(ix, first, m, bytes, &v, &base) : 0;
         if (direct) {
             m = direct;
             j->pick(m, out, x + base, v);
             continue;
         }
-        if (ix->late && !index_offsets(ix, first, m, part)) {
-            atomic_store_explicit(&j->refused, true, memory_order_relaxed);
-            return;
-        }
-        const int64_t *offset = ix->late ? part : ix->offset + first;
-        if (j->gather)
-            j->gather(m, out, x, offset);
-        else if (j->gather_short)
-            j->gather_short(m, out, x, offset, j->row_bytes);
-        else
-            for (int64_t i = 0; i < m; i++)
-                copy_indexed_row(j, out + i * bytes, x + offset[i]);
+        if (!index_offsets(ix, first, m, part)) return false;
+        gather_each(j, m, out, x, part);
     }
+    return true;
 }
 
 static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -108,7 +124,11 @@ static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
         const char *x = (const char *)j->ix->base.data +
                         move_offset(j->ix->front, j->ix->base.shape, j->ix->base.stride,
                                     row / count);
-        gather_rows(j, n, j->out + row * (int64_t)j->row_bytes, x, first);
+        if (!(j->listed ? gather_listed : gather_late)(
+                j, n, j->out + row * (int64_t)j->row_bytes, x, first)) {
+            atomic_store_explicit(&j->refused, true, memory_order_relaxed);
+            return;
+        }
         row += n;
     }
 }
@@ -222,20 +242,36 @@ static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
     return true;
 }
 
-/* The runs of offsets that serve many positions of the front dims, as in padding and
- * in a[:, [3, 4, 5, 0, 1, 2]]; NULL where copying them one by one isn't worth it. */
+/* Lists are worth finding what they have in common if they are long and serve often. */
+enum { LIST_USES = 8, RUN_LEAST = 16 };
+static bool serves_often(int64_t listed, int64_t uses) {
+    return uses >= LIST_USES && listed >= 2 * RUN_LEAST;
+}
+
+/* The list of a mesh; NULL: there is none, or making it isn't worth it. *ok = false: an
+ * index is out of range. */
+static int64_t *list_mesh(const Call *c, RowGather *j, int64_t fronts, bool *ok) {
+    int64_t n = index_mesh(j->ix);
+    if (n == 0 || !serves_often(n, j->ix->adv_count / n * fronts)) return NULL;
+    int64_t *list = mem_alloc(c->s, (size_t)n * sizeof *list);
+    *ok = index_mesh_offsets(j->ix, list);
+    j->list = list;
+    j->listed = n;
+    return list;
+}
+
+/* The runs of offsets that serve often, as in padding and in a[:, [3, 4, 5, 0, 1, 2]];
+ * NULL where copying them one by one isn't worth it. */
 static RowRun *find_runs(const Call *c, const RowGather *j, int64_t fronts) {
-    enum { FRONTS = 8, LEAST = 16 };
-    const Indexed *ix = j->ix;
-    int64_t n = ix->adv_count, runs = 1, bytes = (int64_t)j->row_bytes;
-    if (ix->late || !j->whole || fronts < FRONTS || n < 2 * LEAST) return NULL;
+    int64_t n = j->listed, runs = 1, bytes = (int64_t)j->row_bytes;
+    if (!n || !j->whole || !serves_often(n, j->ix->adv_count / n * fronts)) return NULL;
     for (int64_t i = 1; i < n; i++)
-        runs += ix->offset[i] != ix->offset[i - 1] + bytes;
-    if (runs > n / LEAST) return NULL;
+        runs += j->list[i] != j->list[i - 1] + bytes;
+    if (runs > n / RUN_LEAST) return NULL;
     RowRun *run = mem_alloc(c->s, (size_t)runs * sizeof *run), *r = run;
     *r = (RowRun){0, 1};
     for (int64_t i = 1; i < n; i++) {
-        if (ix->offset[i] != ix->offset[i - 1] + bytes) *++r = (RowRun){i, 0};
+        if (j->list[i] != j->list[i - 1] + bytes) *++r = (RowRun){i, 0};
         r->n++;
     }
     return run;
@@ -258,19 +294,23 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
     j.whole = tensor_is_contiguous(&row);
     int64_t fronts = move_count(ix->front, ix->base.shape);
     choose_loop(c, &j, fronts);
-    RowRun *run = find_runs(c, &j, fronts);
+    bool ok = true;
+    if (!ix->late) j.list = ix->offset, j.listed = ix->adv_count;
+    int64_t *list = list_mesh(c, &j, fronts, &ok);
+    RowRun *run = ok ? find_runs(c, &j, fronts) : NULL;
     j.run = run;
     j.rows = fronts * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
-    if (move_pool(c) && chunks > 3) {
+    if (ok && move_pool(c) && chunks > 3) {
         pool_run(move_pool(c), (size_t)chunks, gather_chunk, &j);
-    } else {
+    } else if (ok) {
         j.per_chunk = j.rows;
         gather_chunk(&j, 0, 0);
     }
     mem_free(run);
-    return !atomic_load(&j.refused) || index_refuse(c, ix);
+    mem_free(list);
+    return (ok && !atomic_load(&j.refused)) || index_refuse(c, ix);
 }
 
 static bool subtensor_perform(Call *c) {
