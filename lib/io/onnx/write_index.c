@@ -241,6 +241,30 @@ static bool is_one_block(const IndexText *q) {
     return runs == 1;
 }
 
+/* Does each of n arrays lie along an axis of its own, as in x[i[:, None], j]? */
+static bool is_mesh(const IndexText *q, int n) {
+    if (!is_one_block(q)) return false;
+    for (int i = 0; i < q->n; i++) {
+        if (!is_place(&q->item[i])) continue;
+        const Type *t = var_type(q->b->g, q->item[i].at);
+        if (t->ndim != n--) return false;
+        for (int k = 1; k < t->ndim; k++)
+            if (t->dim[k] != 1) return false;
+    }
+    return true;
+}
+
+/* These can be read one after the other. */
+static bool split_mesh(IndexText *q) {
+    for (int i = 0; i < q->n; i++) {
+        Item *it = &q->item[i];
+        if (is_place(it) && var_type(q->b->g, it->at)->ndim > 1 &&
+            (it->at = op_call1(q->b, "ravel", it->at)) == VAR_NONE)
+            return false;
+    }
+    return true;
+}
+
 static OutName *write_block(IndexText *q, OutName *x) {
     int64_t perm[MAX_NDIM], back[2 * MAX_NDIM], axis[2 * MAX_NDIM];
     int block, places = 0, n = 0, k = 0, before = 0, total = 0;
@@ -292,7 +316,9 @@ bool onnx_write_index(OnnxWriting *w, const Arguments *a, Node *out) {
         places += is_place(&q.item[i]);
         arrays += q.item[i].kind == ITEM_ARRAY;
     }
-    if (arrays == 0 || places == 1) {
+    bool mesh = arrays > 1 && arrays == places && is_mesh(&q, arrays);
+    if (mesh && !split_mesh(&q)) return false;
+    if (arrays == 0 || places == 1 || mesh) {
         if (!write_gathers(&q, &x)) return false;
         x = write_new_axes(&q, x);
     } else if (!(x = write_block(&q, x))) {

@@ -251,27 +251,25 @@ static Var pad_sides(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
     return apply_named(b, "concatenate", n, in, 1, &axis);
 }
 
-static Var pad_dim(Builder *b, const PadMode *mode, Var x, PadDim d) {
-    const Type *t = var_type(b->g, x);
-    int k = d.k;
-    if (t->dim[k] == 0) {
-        fail(b->s, b->from.at, E_VALUE,
-             "pad: dim %d has no elements that mode '%s' could repeat", k, mode->name);
-        return VAR_NONE;
-    }
-    if ((mode->side || mode->stat) && !(d.width[0].known && d.width[1].known)) {
-        fail(b->s, b->from.at, E_VALUE,
-             "pad: mode '%s' needs constant widths; 'constant', 'edge', 'reflect', "
-             "'symmetric' and 'wrap' take computed ones",
-             mode->name);
-        return VAR_NONE;
-    }
-    if (mode->side) return pad_sides(b, mode, x, &d);
-    if (mode->stat) x = pad_beside(b, x, pad_statistic(b, mode->stat, x, k), &d);
-    if (x == VAR_NONE || (is_no_width(d.width[0]) && is_no_width(d.width[1]))) return x;
-    Var n = shape_of(b, x, k), end = add_width(b, n, d.width[1]);
-    Var start = d.width[0].known ? const_int(b, -d.width[0].n)
-                                 : op_call1(b, "negative", d.width[0].var);
+/* What the mode needs to pad a dim: elements to repeat, or constant widths. */
+static bool check_dim(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
+    if (var_type(b->g, x)->dim[d->k] == 0)
+        return fail(b->s, b->from.at, E_VALUE,
+                    "pad: dim %d has no elements that mode '%s' could repeat", d->k,
+                    mode->name);
+    bool fixed = d->width[0].known && d->width[1].known;
+    return fixed || !(mode->side || mode->stat) ||
+           fail(b->s, b->from.at, E_VALUE,
+                "pad: mode '%s' needs constant widths; 'constant', 'edge', 'reflect', "
+                "'symmetric' and 'wrap' take computed ones",
+                mode->name);
+}
+
+/* Where the elements of the padded dim are in x; VAR_NONE: diagnosed. */
+static Var padded_positions(Builder *b, const PadMode *mode, Var x, const PadDim *d) {
+    Var n = shape_of(b, x, d->k), end = add_width(b, n, d->width[1]);
+    Var start = d->width[0].known ? const_int(b, -d->width[0].n)
+                                  : op_call1(b, "negative", d->width[0].var);
     if (end == VAR_NONE || start == VAR_NONE) return VAR_NONE;
     bool ok = true;
     Bind bind[] = {{sym(b->s, "n"), n}, {sym(b->s, "p"), VAR_NONE}};
@@ -282,9 +280,62 @@ static Var pad_dim(Builder *b, const PadMode *mode, Var x, PadDim d) {
         bind[1].var = ok ? op_call2(b, "remainder", bind[1].var, period) : VAR_NONE;
     }
     if (bind[1].var == VAR_NONE) return VAR_NONE;
-    Var in[2] = {x, template_build(b, mode->place, &env, &ok)};
-    PropArg index = index_at_axis(b->s, k);
-    return ok ? apply_named(b, "subtensor", 2, in, 1, &index) : VAR_NONE;
+    Var at = template_build(b, mode->place, &env, &ok);
+    return ok ? at : VAR_NONE;
+}
+
+/* x at these positions of n dims from k on, all in one reading of it: each array lies
+ * along a dim of its own. */
+static Var index_dims(Builder *b, Var x, int k, int n, const Var *at) {
+    Var in[1 + MAX_NDIM] = {x};
+    PropArg axis = {"axis", PROP_INT(1)};
+    Str text = STR(b->s);
+    for (int i = 0; i < k + n; i++)
+        str_printf(&text, "%s%s", i ? ", " : "", i < k ? ":" : "$");
+    PropArg index = {"index", PROP_STR(sym(b->s, str_text(&text)))};
+    str_free(&text);
+    for (int i = 0; i < n; i++) {
+        in[1 + i] = at[i];
+        for (int more = i + 1; more < n && in[1 + i] != VAR_NONE; more++)
+            in[1 + i] = apply_named(b, "expand_dims", 1, &in[1 + i], 1, &axis);
+        if (in[1 + i] == VAR_NONE) return VAR_NONE;
+    }
+    return apply_named(b, "subtensor", 1 + (size_t)n, in, 1, &index);
+}
+
+static bool is_padded(const PadDim *d) {
+    return !is_no_width(d->width[0]) || !is_no_width(d->width[1]);
+}
+
+/* A dim that is padded by what x has along it: by numbers that are computed, or with a
+ * statistic as its edge. */
+static Var pad_along(Builder *b, const PadMode *mode, Var x, PadDim d) {
+    if (!check_dim(b, mode, x, &d)) return VAR_NONE;
+    if (mode->side) return pad_sides(b, mode, x, &d);
+    x = pad_beside(b, x, pad_statistic(b, mode->stat, x, d.k), &d);
+    if (x == VAR_NONE || !is_padded(&d)) return x;
+    Var at = padded_positions(b, mode, x, &d);
+    return at == VAR_NONE ? VAR_NONE : index_dims(b, x, d.k, 1, &at);
+}
+
+/* Padded dims that are neighbours are read together. */
+static Var pad_by_index(Builder *b, const PadMode *mode, Var x, PadWidths width) {
+    int ndim = var_type(b->g, x)->ndim, n = 0;
+    Var at[MAX_NDIM];
+    for (int k = 0; k <= ndim && x != VAR_NONE; k++) {
+        PadDim d = {.k = k};
+        if (k < ndim) memcpy(d.width, width[k], sizeof d.width);
+        bool more = k < ndim && is_padded(&d);
+        if (more) {
+            if (!check_dim(b, mode, x, &d) ||
+                (at[n++] = padded_positions(b, mode, x, &d)) == VAR_NONE)
+                return VAR_NONE;
+        } else if (n) {
+            x = index_dims(b, x, k - n, n, at);
+            n = 0;
+        }
+    }
+    return x;
 }
 
 static bool find_mode(Builder *b, const char *name, const PadMode **mode) {
@@ -312,10 +363,12 @@ static bool pad_expand(Builder *b, const Op *op, const Props *p, size_t nin,
     *out = in[0];
     if (x->ndim == 0) return true;
     if (!mode) return pad_constant(b, in, width, out);
-    for (int k = 0; k < x->ndim && *out != VAR_NONE; k++)
-        if (!is_no_width(width[k][0]) || !is_no_width(width[k][1]))
-            *out =
-                pad_dim(b, mode, *out, (PadDim){k, {width[k][0], width[k][1]}, in[3]});
+    if (!mode->side && !mode->stat)
+        return (*out = pad_by_index(b, mode, in[0], width)) != VAR_NONE;
+    for (int k = 0; k < x->ndim && *out != VAR_NONE; k++) {
+        PadDim d = {k, {width[k][0], width[k][1]}, in[3]};
+        if (is_padded(&d)) *out = pad_along(b, mode, *out, d);
+    }
     return *out != VAR_NONE;
 }
 
