@@ -55,7 +55,7 @@ values="'x=reshape(arange(24),(2,3,4))/8-1' k=1 c=False"
 }
 
 @test "indices: slices, integers, arrays, masks; what is set and added there" {
-    again "$values" 'x[1:, ::-1, k]' 'x[:, -1:k:-1]' 'x[..., None, -1]' 'x[[0, 1], :, [1, 2]]' 'x[:, [0, 2], [1, 1]]' 'x[:, None, [[0, 1], [1, 0]]]' 'x[[1, 0], None, [1, 2]]' 'x[x > 1]' \
+    again "$values" 'x[1:, ::-1, k]' 'x[:, -1:k:-1]' 'x[..., None, -1]' 'x[[0, 1], :, [1, 2]]' 'x[:, [0, 2], [1, 1]]' 'x[:, None, [[0, 1], [1, 0]]]' 'x[[1, 0], None, [1, 2]]' 'x[:, [[1], [0]], [3, 0, 1]]' 'x[[[[1]], [[0]]], [[2], [0]], [3, 0]]' 'x[x > 1]' \
         'x[:, [True, False, True], [1, 2]]' 'take_along_axis(x, argsort(-x, axis=2), axis=2)' 'nonzero(x > 1.5)' 'unique(round(x))' 'set_subtensor(x[:, k], 0)' 'set_subtensor(x[x > 1], 7)' \
         'inc_subtensor(x[:, [0, 0]], 1)' 'scatter_elements(x, argsort(x, axis=1), x, axis=1)' 'gather_nd(x, [[1, 2]])' 'searchsorted(x[0, 0], x[0, 1])' 'searchsorted(cumsum(abs(x), axis=2), abs(x[:, :, :2]), side="right", batch_dims=2)' \
         'searchsorted(cumsum(abs(x[:, 0]), axis=1), abs(x), batch_dims=1)'

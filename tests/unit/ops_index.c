@@ -432,6 +432,42 @@ static void runs_of_columns(void) {
             }
 }
 
+/* x[rows[:, None], columns], whose columns are in long runs or apart, cut by chunks of
+ * several threads; `bad`: where a column is out of range, or -1. */
+static void mesh(unsigned threads, DType d, int layout, bool apart, int64_t bad) {
+    enum { ROWS = 700, COLUMNS = 301, FROM = 280, FROM_ROWS = 30 };
+    Lab l = lab_new(threads);
+    int64_t from_row[ROWS], column[COLUMNS], wrong = 0;
+    const int64_t shape[2] = {FROM_ROWS, FROM}, upright[2] = {ROWS, 1};
+    for (int64_t i = 0; i < ROWS; i++)
+        from_row[i] = i * 7 % FROM_ROWS - i % 2 * FROM_ROWS;
+    for (int64_t i = 0; i < COLUMNS; i++)
+        column[i] = i == bad ? FROM : apart ? i * 11 % FROM : (i + FROM - 9) % FROM;
+    Tensor x = lab_filled(&l, d, 2, shape, layout);
+    Var in[3] = {lab_input(&l, x, true), ints(&l, 2, upright, from_row),
+                 list(&l, COLUMNS, column)};
+    const Tensor *r = lab_run(&l, apply(&l, "subtensor", "$, $", 3, in));
+    CHECK((r == NULL) == (bad >= 0));
+    for (int64_t i = 0; r && i < ROWS * COLUMNS; i++) {
+        int64_t at = from_row[i / COLUMNS];
+        at = (at < 0 ? at + FROM_ROWS : at) * FROM + column[i % COLUMNS];
+        wrong += tensor_f64(r, i) != tensor_f64(&x, at);
+    }
+    CHECK(wrong == 0, "%u threads: %lld of %s, layout %d, %d", threads,
+          (long long)wrong, dtype_name(d), layout, apart);
+    if (bad >= 0) CHECK_STR(lab_text(&l, NULL), "E_INDEX");
+    lab_free(&l);
+}
+static void meshes(void) {
+    for (unsigned threads = 1; threads <= 3; threads += 2)
+        for (int d = 0; d < DT_N; d++)
+            for (int layout = 0; layout < 3; layout++)
+                for (int apart = 0; apart < 2; apart++)
+                    mesh(threads, (DType)d, layout, apart, -1);
+    mesh(1, DT_FLOAT32, 0, true, 200);
+    mesh(3, DT_FLOAT32, 0, false, 0);
+}
+
 /* Positions of the ones of all bytes of 8, at each level of CPU, among few and many. */
 static bool is_one(int64_t i, int64_t n) {
     return (i / 8 * 37 + n) >> i % 8 & 1;
@@ -473,5 +509,6 @@ int main(void) {
     lab_free(&l);
     positions();
     runs_of_columns();
+    meshes();
     return TEST_END("ops_index");
 }
