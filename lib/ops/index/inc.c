@@ -52,6 +52,8 @@ typedef struct IncScatter {
     RowFn *row;
     ScatterFn *scatter;
     const int64_t *ys; /* y's strides: front dims, the arrays' dims, the rest */
+    OffsetList list;   /* of single elements */
+    int64_t item;
 } IncScatter;
 
 /* Processes the rows over dims [first, ndim) of base: iterates over all dims but the
@@ -84,6 +86,29 @@ static void each_row(const IncScatter *j, int first, char *x, const char *y,
     }
 }
 
+/* Those of the list from number `at` on, by its runs. */
+static void some_runs(const IncScatter *j, int64_t at, int64_t n, char *x,
+                      const char *y, int64_t step) {
+    const OffsetRun *r = index_run_at(&j->list, at);
+    for (int64_t m; n > 0; n -= m, at += m, y += m * step, r++) {
+        m = r->at + r->n - at < n ? r->at + r->n - at : n;
+        j->row(m, x + j->list.offset[at], j->item, y, step);
+    }
+}
+
+/* As some_offsets, where a list serves for all of them. */
+static bool listed_offsets(const IncScatter *j, int64_t i, int64_t n, char *x,
+                           const char *y, int64_t step) {
+    int64_t base = 0;
+    for (int64_t m, at; n > 0; n -= m, i += m, y += m * step) {
+        at = i % j->list.n;
+        m = j->list.n - at < n ? j->list.n - at : n;
+        if (j->ix->late && !index_mesh_base(j->ix, i, &base)) return false;
+        some_runs(j, at, m, x + base, y, step);
+    }
+    return true;
+}
+
 /* Processes n offsets, from number i on, whose y are `step` bytes apart. False: a late
  * index is out of range. */
 static bool some_offsets(const IncScatter *j, int64_t i, int64_t n, char *x,
@@ -93,6 +118,7 @@ static bool some_offsets(const IncScatter *j, int64_t i, int64_t n, char *x,
     const int64_t *rest = j->ys + ix->front + ix->adv_ndim;
     bool single = ix->front == ix->base.ndim;
     int64_t part[PART];
+    if (j->list.run) return listed_offsets(j, i, n, x, y, step);
     for (int64_t m; n > 0; n -= m, i += m, y += m * step) {
         m = ix->late && n > PART ? PART : n;
         if (ix->late && !index_offsets(ix, i, m, part)) return false;
@@ -129,13 +155,8 @@ static bool each_offset(const IncScatter *j, char *x, const char *y) {
     return true;
 }
 
-static bool scatter_all(const IncScatter *j, const char *y) {
+static bool scatter_fronts(const IncScatter *j, int64_t fronts, const char *y) {
     const Tensor *t = &j->ix->base;
-    if (!j->ix->advanced) {
-        each_row(j, 0, t->data, y, j->ys);
-        return true;
-    }
-    int64_t fronts = move_count(j->ix->front, t->shape);
     for (int64_t f = 0; f < fronts; f++) {
         int64_t rest = f;
         char *x = t->data;
@@ -148,6 +169,20 @@ static bool scatter_all(const IncScatter *j, const char *y) {
         if (!each_offset(j, x, from)) return false;
     }
     return true;
+}
+
+static bool scatter_all(Session *s, IncScatter *j, const char *y) {
+    const Tensor *t = &j->ix->base;
+    if (!j->ix->advanced) {
+        each_row(j, 0, t->data, y, j->ys);
+        return true;
+    }
+    int64_t fronts = move_count(j->ix->front, t->shape);
+    bool single = j->ix->front == t->ndim;
+    bool ok = (!single || index_list(s, j->ix, fronts, j->item, &j->list)) &&
+              scatter_fronts(j, fronts, y);
+    index_list_free(&j->list);
+    return ok;
 }
 
 /* Makes t its elements [first, last) along dim k. */
@@ -257,8 +292,9 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
                      ys);
         return true;
     }
-    IncScatter j = {.ix = &ix, .row = row, .scatter = scatter, .ys = ys};
-    if (scatter_all(&j, y.data)) return true;
+    IncScatter j = {
+        .ix = &ix, .row = row, .scatter = scatter, .ys = ys, .item = (int64_t)item};
+    if (scatter_all(c->s, &j, y.data)) return true;
     c->overwritten = here;
     return index_refuse(c, &ix);
 }

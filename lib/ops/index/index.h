@@ -55,6 +55,25 @@ int64_t index_mesh(const Indexed *ix);
 /* These offsets, and what the others add to those from `first` on; false as above. */
 bool index_mesh_offsets(const Indexed *ix, int64_t *offset);
 bool index_mesh_base(const Indexed *ix, int64_t first, int64_t *base);
+/* The offsets that all rows have in common: those of a mesh, or all of them if they
+ * aren't late. */
+typedef struct OffsetRun {
+    int64_t at, n;
+} OffsetRun;
+typedef struct OffsetList {
+    int64_t n; /* 0: there are none, or a list isn't worth it */
+    const int64_t *offset;
+    OffsetRun *run; /* what is adjacent, as in padding and in a[:, [3, 4, 5, 0, 1, 2]];
+                     * NULL: too few are */
+    int64_t *own;
+} OffsetList;
+/* fronts: how often all offsets serve; bytes: between adjacent ones, 0: don't look for
+ * runs. False: an index is out of range. To be freed in any case. */
+bool index_list(Session *s, const Indexed *ix, int64_t fronts, int64_t bytes,
+                OffsetList *l);
+void index_list_free(OffsetList *l);
+/* The run that has number `at`. */
+const OffsetRun *index_run_at(const OffsetList *l, int64_t at);
 bool index_refuse(Call *c, const Indexed *ix);
 /* An index out of range is an error also where nothing is read or written with it. */
 bool index_check_late(Call *c, const Indexed *ix);

@@ -20,15 +20,9 @@ static bool subtensor_type(Infer *in) {
 
 /* A result row is identified by (position in the dims before the arrays', number of the
  * offset) and spans the dims after them. */
-/* Adjacent rows of x that are adjacent in the result: n of them from number `at` on. */
-typedef struct RowRun {
-    int64_t at, n;
-} RowRun;
 typedef struct RowGather {
     const Indexed *ix;
-    int64_t listed; /* offsets in `list`, which serves all rows; 0: there is none */
-    const int64_t *list;
-    const RowRun *run; /* of the list; NULL: too short ones */
+    OffsetList list;
     char *out;
     size_t item, row_bytes;
     int64_t rows, per_chunk;
@@ -54,13 +48,11 @@ static void copy_indexed_row(const RowGather *j, char *out, const char *x) {
 /* Run by run. */
 static void gather_runs(const RowGather *j, int64_t n, char *out, const char *x,
                         int64_t first) {
-    const RowRun *r = j->run;
     int64_t bytes = (int64_t)j->row_bytes;
-    for (; r->at + r->n <= first; r++) {
-    }
+    const OffsetRun *r = index_run_at(&j->list, first);
     for (int64_t m; n > 0; n -= m, first += m, out += m * bytes, r++) {
         m = r->at + r->n - first < n ? r->at + r->n - first : n;
-        memcpy(out, x + j->list[first], (size_t)(m * bytes));
+        memcpy(out, x + j->list.offset[first], (size_t)(m * bytes));
     }
 }
 
@@ -81,13 +73,13 @@ static bool gather_listed(const RowGather *j, int64_t n, char *out, const char *
                           int64_t first) {
     int64_t bytes = (int64_t)j->row_bytes, base = 0;
     for (int64_t m, at; n > 0; n -= m, first += m, out += m * bytes) {
-        at = first % j->listed;
-        m = j->listed - at < n ? j->listed - at : n;
+        at = first % j->list.n;
+        m = j->list.n - at < n ? j->list.n - at : n;
         if (j->ix->late && !index_mesh_base(j->ix, first, &base)) return false;
-        if (j->run)
+        if (j->list.run)
             gather_runs(j, m, out, x + base, at);
         else
-            gather_each(j, m, out, x + base, j->list + at);
+            gather_each(j, m, out, x + base, j->list.offset + at);
     }
     return true;
 }
@@ -124,7 +116,7 @@ static void gather_chunk(void *ctx, size_t chunk, unsigned worker) {
         const char *x = (const char *)j->ix->base.data +
                         move_offset(j->ix->front, j->ix->base.shape, j->ix->base.stride,
                                     row / count);
-        if (!(j->listed ? gather_listed : gather_late)(
+        if (!(j->list.n ? gather_listed : gather_late)(
                 j, n, j->out + row * (int64_t)j->row_bytes, x, first)) {
             atomic_store_explicit(&j->refused, true, memory_order_relaxed);
             return;
@@ -242,41 +234,6 @@ static bool gather_pattern(Call *c, const Indexed *ix, const Tensor *out) {
     return true;
 }
 
-/* Lists are worth finding what they have in common if they are long and serve often. */
-enum { LIST_USES = 8, RUN_LEAST = 16 };
-static bool serves_often(int64_t listed, int64_t uses) {
-    return uses >= LIST_USES && listed >= 2 * RUN_LEAST;
-}
-
-/* The list of a mesh; NULL: there is none, or making it isn't worth it. *ok = false: an
- * index is out of range. */
-static int64_t *list_mesh(const Call *c, RowGather *j, int64_t fronts, bool *ok) {
-    int64_t n = index_mesh(j->ix);
-    if (n == 0 || !serves_often(n, j->ix->adv_count / n * fronts)) return NULL;
-    int64_t *list = mem_alloc(c->s, (size_t)n * sizeof *list);
-    *ok = index_mesh_offsets(j->ix, list);
-    j->list = list;
-    j->listed = n;
-    return list;
-}
-
-/* The runs of offsets that serve often, as in padding and in a[:, [3, 4, 5, 0, 1, 2]];
- * NULL where copying them one by one isn't worth it. */
-static RowRun *find_runs(const Call *c, const RowGather *j, int64_t fronts) {
-    int64_t n = j->listed, runs = 1, bytes = (int64_t)j->row_bytes;
-    if (!n || !j->whole || !serves_often(n, j->ix->adv_count / n * fronts)) return NULL;
-    for (int64_t i = 1; i < n; i++)
-        runs += j->list[i] != j->list[i - 1] + bytes;
-    if (runs > n / RUN_LEAST) return NULL;
-    RowRun *run = mem_alloc(c->s, (size_t)runs * sizeof *run), *r = run;
-    *r = (RowRun){0, 1};
-    for (int64_t i = 1; i < n; i++) {
-        if (j->list[i] != j->list[i - 1] + bytes) *++r = (RowRun){i, 0};
-        r->n++;
-    }
-    return run;
-}
-
 static bool gather_indexed(Call *c, const Indexed *ix) {
     int64_t shape[MAX_NDIM];
     int n = index_result(ix, shape);
@@ -294,11 +251,7 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
     j.whole = tensor_is_contiguous(&row);
     int64_t fronts = move_count(ix->front, ix->base.shape);
     choose_loop(c, &j, fronts);
-    bool ok = true;
-    if (!ix->late) j.list = ix->offset, j.listed = ix->adv_count;
-    int64_t *list = list_mesh(c, &j, fronts, &ok);
-    RowRun *run = ok ? find_runs(c, &j, fronts) : NULL;
-    j.run = run;
+    bool ok = index_list(c->s, ix, fronts, j.whole ? (int64_t)j.row_bytes : 0, &j.list);
     j.rows = fronts * ix->adv_count;
     j.per_chunk = CHUNK / (int64_t)j.row_bytes + 1;
     int64_t chunks = (j.rows + j.per_chunk - 1) / j.per_chunk;
@@ -308,8 +261,7 @@ static bool gather_indexed(Call *c, const Indexed *ix) {
         j.per_chunk = j.rows;
         gather_chunk(&j, 0, 0);
     }
-    mem_free(run);
-    mem_free(list);
+    index_list_free(&j.list);
     return (ok && !atomic_load(&j.refused)) || index_refuse(c, ix);
 }
 
