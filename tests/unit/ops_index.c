@@ -458,7 +458,35 @@ static void mesh(unsigned threads, DType d, int layout, bool apart, int64_t bad)
     if (bad >= 0) CHECK_STR(lab_text(&l, NULL), "E_INDEX");
     lab_free(&l);
 }
+/* How often each element is there: ones that are added to zeros. */
+static void mesh_counts(DType d, bool apart) {
+    enum { ROWS = 70, COLUMNS = 301, FROM = 280, FROM_ROWS = 30 };
+    Lab l = lab_new(1);
+    int64_t from_row[ROWS], column[COLUMNS], rows[FROM_ROWS] = {0}, columns[FROM] = {0},
+                                             wrong = 0;
+    const int64_t shape[2] = {FROM_ROWS, FROM}, upright[2] = {ROWS, 1},
+                  each[2] = {ROWS, COLUMNS};
+    for (int64_t i = 0; i < ROWS; i++)
+        from_row[i] = i * 7 % FROM_ROWS, rows[from_row[i]]++;
+    for (int64_t i = 0; i < COLUMNS; i++)
+        column[i] = apart ? i * 11 % FROM : (i + FROM - 9) % FROM, columns[column[i]]++;
+    Tensor x = lab_tensor(&l, d, 2, shape, 0), y = lab_tensor(&l, d, 2, each, 1);
+    for (int64_t i = 0; i < FROM_ROWS * FROM; i++)
+        lab_put(&x, i, 0);
+    for (int64_t i = 0; i < ROWS * COLUMNS; i++)
+        lab_put(&y, i, 1);
+    Var in[4] = {lab_input(&l, x, true), lab_input(&l, y, true),
+                 ints(&l, 2, upright, from_row), list(&l, COLUMNS, column)};
+    const Tensor *r = lab_run(&l, apply(&l, "inc_subtensor", "$, $", 4, in));
+    for (int64_t i = 0; r && i < FROM_ROWS * FROM; i++)
+        wrong += tensor_f64(r, i) != (double)(rows[i / FROM] * columns[i % FROM]);
+    CHECK(r && wrong == 0, "%lld of %s, %d", (long long)wrong, dtype_name(d), apart);
+    lab_free(&l);
+}
 static void meshes(void) {
+    for (int d = DT_INT8; d < DT_N; d++)
+        for (int apart = 0; apart < 2; apart++)
+            mesh_counts((DType)d, apart);
     for (unsigned threads = 1; threads <= 3; threads += 2)
         for (int d = 0; d < DT_N; d++)
             for (int layout = 0; layout < 3; layout++)
