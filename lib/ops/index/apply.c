@@ -319,7 +319,7 @@ static const char *late_position(const Indexed *ix, const LateArray *a,
 }
 
 /* The share in every offset of a run of the arrays that are broadcast along it. */
-static bool late_base(const Indexed *ix, const int64_t *at, int64_t *base) {
+static inline bool late_base(const Indexed *ix, const int64_t *at, int64_t *base) {
     bool ok = true;
     int64_t block[1], one;
     *base = 0;
@@ -394,20 +394,28 @@ static const LateArray *array_along(const Indexed *ix) {
     return along;
 }
 
-int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
-                     const int64_t **v, int64_t *base) {
-    enum { LEAST = 128 }; /* of a run, for which all this pays */
+/* Of a run: see index_direct. */
+static int64_t direct_run(const Indexed *ix, const LateArray *along, int64_t first,
+                          int64_t n, const int64_t **v, int64_t *base) {
     int64_t at[MAX_NDIM] = {0}, left;
     int last = ix->late_ndim - 1;
-    const LateArray *along = ix->late_shape[last] < LEAST ? NULL : array_along(ix);
-    if (!along || along->dtype != DT_INT64 || along->step[last] != 8 ||
-        along->stride != unit)
-        return 0;
     find_late(ix, first, at);
     left = ix->late_shape[last] - at[last];
     if (n > left) n = left;
     *v = (const int64_t *)(const void *)late_position(ix, along, at);
     return ix->within(*v, n, along->size) && late_base(ix, at, base) ? n : 0;
+}
+
+int64_t index_direct(const Indexed *ix, int64_t first, int64_t n, int64_t unit,
+                     const int64_t **v, int64_t *base) {
+    enum { LEAST = 128 }; /* of a run, for which all this pays */
+    int last = ix->late_ndim - 1;
+    if (ix->late_shape[last] < LEAST) return 0;
+    const LateArray *along = array_along(ix);
+    if (!along || along->dtype != DT_INT64 || along->step[last] != 8 ||
+        along->stride != unit)
+        return 0;
+    return direct_run(ix, along, first, n, v, base);
 }
 
 int64_t index_mesh(const Indexed *ix) {

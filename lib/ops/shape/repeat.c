@@ -39,12 +39,22 @@ static bool repeat_type(Infer *in) {
     return infer_out_tensor(in, 0, x->dtype, x->ndim, dim);
 }
 
+/* Few copies are written as a vector, whose end the next ones overwrite. */
 #define COPIES(T)                                                                      \
     static void copies_##T(char *to, const char *x, int64_t n, int64_t times) {        \
-        for (int64_t i = 0; i < n; i++) {                                              \
-            T v;                                                                       \
-            memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                           \
-            for (int64_t k = 0; k < times; k++, to += sizeof v)                        \
+        typedef T Vector __attribute__((vector_size(32)));                             \
+        enum { ITEM = sizeof(T), WIDE = sizeof(Vector) };                              \
+        const char *end = to + n * times * ITEM;                                       \
+        int64_t i = 0;                                                                 \
+        T v;                                                                           \
+        for (; times * ITEM <= WIDE && end - to >= WIDE; i++, to += times * ITEM) {    \
+            memcpy(&v, x + i * ITEM, sizeof v);                                        \
+            Vector all = v - (Vector){0};                                              \
+            memcpy(to, &all, sizeof all);                                              \
+        }                                                                              \
+        for (; i < n; i++) {                                                           \
+            memcpy(&v, x + i * ITEM, sizeof v);                                        \
+            for (int64_t k = 0; k < times; k++, to += ITEM)                            \
                 memcpy(to, &v, sizeof v);                                              \
         }                                                                              \
     }
