@@ -7,6 +7,7 @@ enum {
     ELEMENTS_LONG = 256, /* the same where it is used REPEATS_MANY times */
     REPEATS_MANY = 16,
     ELEMENTS_MOST = 1024, /* and may have */
+    FAR_MIN = 2048,       /* elements to read for which two vectors for one pay */
     WORD = 4
 };
 
@@ -18,8 +19,8 @@ static uint32_t lanes_of(Session *s, uint32_t size) {
     return level == 0 || size < WORD ? 0 : (level == 2 ? 64 : 32) / size;
 }
 
-/* Of two vectors at most; *far: some are not within the first one. */
-static bool find_vector(Pattern *q, uint32_t v, bool *far) {
+/* Of one vector or two; *far: some are not within the first one. */
+static bool find_vector(Pattern *q, uint32_t v, uint32_t vectors, bool *far) {
     const struct PatternVectors *x = &q->vectors;
     const int32_t *offset = q->offset + (size_t)v * x->lanes;
     uint32_t words = q->size / WORD, *pick = x->pick + (size_t)v * x->lanes * words;
@@ -28,7 +29,8 @@ static bool find_vector(Pattern *q, uint32_t v, bool *far) {
         if (offset[i] < begin) begin = offset[i];
     for (uint32_t i = 0; i < x->lanes; i++) {
         int64_t from = offset[i] - begin;
-        if (from % WORD || from / WORD + words > 2 * x->lanes * words) return false;
+        if (from % WORD || from / WORD + words > vectors * x->lanes * words)
+            return false;
         for (uint32_t w = 0; w < words; w++) {
             uint32_t word = (uint32_t)(from / WORD) + w;
             bool second = word >= x->lanes * words;
@@ -40,7 +42,7 @@ static bool find_vector(Pattern *q, uint32_t v, bool *far) {
     return true;
 }
 
-static void find_vectors(Session *s, Pattern *q, uint32_t lanes) {
+static void find_vectors(Session *s, Pattern *q, uint32_t lanes, uint32_t vectors) {
     struct PatternVectors *x = &q->vectors;
     uint32_t n = q->n / lanes;
     bool all = true, far = false;
@@ -48,7 +50,7 @@ static void find_vectors(Session *s, Pattern *q, uint32_t lanes) {
     x->begin = mem_alloc(s, n * sizeof *x->begin);
     x->pick = mem_alloc(s, (size_t)q->n * q->size / WORD * sizeof *x->pick);
     for (uint32_t v = 0; v < n && all; v++)
-        all = find_vector(q, v, &far);
+        all = find_vector(q, v, vectors, &far);
 #ifdef __x86_64__
     if (all)
         x->loop = session_cpu_level(s) == 2 ? far ? pattern_far_2 : pattern_loop_2
@@ -93,7 +95,7 @@ bool pattern_of_rows(Session *s, Pattern *q, int64_t rows, int64_t step, int64_t
     q->offset = mem_alloc(s, q->n * sizeof *q->offset);
     for (int64_t k = 0; k < q->n; k++)
         q->offset[k] = (int32_t)(offset[k % n] + k / n * step);
-    if (lanes) find_vectors(s, q, lanes);
+    if (lanes) find_vectors(s, q, lanes, rows * n < FAR_MIN ? 1 : 2);
     return true;
 }
 
