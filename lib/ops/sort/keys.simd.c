@@ -341,8 +341,7 @@ NTH(uint64_t)
         T top = (T)f->top, inf = (T)f->inf, flip = (T)(f->descending ? ~(T)0 : 0),     \
           bad = 0;                                                                     \
         for (int64_t i = 0; i < n; i++) {                                              \
-            T b;                                                                       \
-            memcpy(&b, x + i * step, sizeof b);                                        \
+            T b = T##_unaligned(x, i * step);                                          \
             bad |= (T)(((T)(b & (T)~top) > inf) | (b == top));                         \
             key[i] = (T)(T##_of_float(b, top, inf) ^ flip);                            \
         }                                                                              \
