@@ -317,6 +317,27 @@ static bool bind_cell(Binding *b, uint32_t cell) {
     return true;
 }
 
+static bool has_dim(const Type *t, Sym name) {
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dim[i] == DIM_NAMED(name)) return true;
+    return t->kind == TYPE_LIST && has_dim(t->elem, name);
+}
+
+/* Of what nothing reads, a shared variable may be the only one that has the dim, as W
+ * has in the gradient by W of what doesn't depend on it. */
+static bool bind_dim_of_shared(Binding *b, Sym name) {
+    Machine *m = b->m;
+    const Graph *g = m->p->g;
+    for (uint32_t i = 0; i < g->shared.n && !map_get(&b->at, name, NULL); i++) {
+        const Leaf *l = var_leafrec(g, g->shared.p[i]);
+        bool there = l->init != VAR_NONE || value_has_data(l->value);
+        if (!m->shared[i].set && there && has_dim(var_type(g, g->shared.p[i]), name) &&
+            !(bind_shared(m, i) && bind_cell(b, m->p->shared[i])))
+            return false;
+    }
+    return true;
+}
+
 static bool bind_all(Binding *b) {
     Machine *m = b->m;
     const Plan *p = m->p;
@@ -331,6 +352,7 @@ static bool bind_all(Binding *b) {
         if (var_leaf(p->g, p->sharing.cell[c].var) != LEAF_DIM) continue;
         uint64_t i;
         Sym name = var_leafrec(p->g, p->sharing.cell[c].var)->name;
+        if (!map_get(&b->at, name, &i) && !bind_dim_of_shared(b, name)) return false;
         if (!map_get(&b->at, name, &i)) {
             fail(m->s, NOWHERE, E_MISSING,
                  "the dim %s is not known: no input that is given has it",

@@ -172,3 +172,15 @@ outputs: [m]' | gload"
 @test "an error in one of several initial values names it" {
     bad 5 E_INDEX 'for the initial value of w' 'gload --new --shared "v: float64[3] = zeros(4)[:3]" --shared "w: float64[3] = zeros(4)[[0, 1, 7]]" --shared "u: = w" -e "y = u + v" --outputs y | grun'
 }
+
+@test "a dim that only a shared variable has which nothing reads" {
+    local w
+    for w in "W: 'float64[n, 4] = normal(0, 1, (3, 4), seed=4)'" "W: 'float64[n] = [1, 2, 3]'" "W: 'list(float64[n]) = [[1, 2, 3]]'" "W: \"sparse('csr', float64[n, 2]) = zeros((3, 2))\""; do
+        gload - -e 'k = n * 2' --outputs k -o g.tlg <<<$'thunkline: 1\nshared:\n  E: \'list(float64[n]) = []\'\n  '"$w"
+        each_mode g.tlg '' 'k = 6'
+        ok 'grun g.tlg --steps 2' 'k = 6'
+    done
+    gload --new --shared 'W: float64[n, 2] = normal(0, 1, (3, 2), seed=4)' -e 'cost = sum(sqrt(float64(W < W)))' --outputs cost | ggrad --cost cost --wrt W -o g.tlg
+    each_mode g.tlg '' $'cost = 0.0\nd_cost_d_W = [[0.0, 0.0],\n              [0.0, 0.0],\n              [0.0, 0.0]]'
+    bad 2 E_MISSING 'the dim n is not known' 'gload --new --shared "W: float64[n]" -e "k = n * 2" --outputs k | grun -'
+}

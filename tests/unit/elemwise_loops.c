@@ -181,6 +181,7 @@ static void casts(void) {
 /* ---- division of integers, block by block ---- */
 
 __extension__ typedef __int128 Wide;
+__extension__ typedef unsigned __int128 Bits;
 static Wide read_integer(DType d, const unsigned char *p) {
     int64_t i = 0;
     uint64_t u = 0;
@@ -263,7 +264,7 @@ static void shifts_of(DType d, int level, bool left) {
                      b = read_integer(d, y + i * size),
                      power = (Wide)1 << (b < 64 ? b : 64), q = a / power;
                 if (a < 0 && q * power != a) q--;
-                Wide want = left ? a * power : q;
+                Wide want = left ? (Wide)((Bits)a * (Bits)power) : q;
                 wrong += memcmp(&want, r + i * size, size) != 0;
             }
         }
