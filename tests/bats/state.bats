@@ -175,8 +175,8 @@ outputs: [m]' | gload"
 
 @test "a dim that only a shared variable has which nothing reads" {
     local w
-    for w in "W: 'float64[n, 4] = normal(0, 1, (3, 4), seed=4)'" "W: 'float64[n] = [1, 2, 3]'" "W: 'list(float64[n]) = [[1, 2, 3]]'" "W: \"sparse('csr', float64[n, 2]) = zeros((3, 2))\""; do
-        gload - -e 'k = n * 2' --outputs k -o g.tlg <<<$'thunkline: 1\nshared:\n  E: \'list(float64[n]) = []\'\n  '"$w"
+    for w in "W: 'float64[n, 4] = normal(0, 1, (3, 4), seed=4)'" "W: 'float64[n] = [1, 2, 3]'" "W: \"sparse('csr', float64[n, 2]) = zeros((3, 2))\""; do
+        gload - -e 'k = n * 2' --outputs k -o g.tlg <<<$'thunkline: 1\nshared:\n  '"$w"
         each_mode g.tlg '' 'k = 6'
         ok 'grun g.tlg --steps 2' 'k = 6'
     done
