@@ -90,38 +90,30 @@ CopyFn *JOIN1(copy_backwards_, TL_LEVEL)(size_t size) {
         }                                                                              \
         return i;                                                                      \
     }
-EVENS(uint32_t, 4)
-EVENS(uint64_t, 2)
-#if TL_LEVEL > 0
-EVENS(uint32_t, 8)
-EVENS(uint64_t, 4)
-#endif
 #if TL_LEVEL == 2
-EVENS(uint32_t, 16)
-EVENS(uint64_t, 8)
-#endif
-
-static size_t every_other_4(char *restrict d, const char *restrict p, size_t n) {
-    size_t i = 0;
-#if TL_LEVEL == 2
-    i = evens_uint32_t_16(d, p, i, n);
+#define BY_512(what) what
+#else
+#define BY_512(what)
 #endif
 #if TL_LEVEL > 0
-    i = evens_uint32_t_8(d, p, i, n);
+#define BY_256(what) what
+#else
+#define BY_256(what)
 #endif
-    return evens_uint32_t_4(d, p, i, n);
-}
-static size_t every_other_8(char *restrict d, const char *restrict p, size_t n) {
-    size_t i = 0;
-#if TL_LEVEL == 2
-    i = evens_uint64_t_8(d, p, i, n);
-#endif
-#if TL_LEVEL > 0
-    i = evens_uint64_t_4(d, p, i, n);
-#endif
-    return evens_uint64_t_2(d, p, i, n);
-}
+#define EVERY_OTHER(T, FEW, MORE, MOST)                                                \
+    EVENS(T, FEW)                                                                      \
+    BY_256(EVENS(T, MORE))                                                             \
+    BY_512(EVENS(T, MOST))                                                             \
+    static size_t every_other_##T(char *restrict d, const char *restrict p,            \
+                                  size_t n) {                                          \
+        size_t i = 0;                                                                  \
+        BY_512(i = evens_##T##_##MOST(d, p, i, n);)                                    \
+        BY_256(i = evens_##T##_##MORE(d, p, i, n);)                                    \
+        return evens_##T##_##FEW(d, p, i, n);                                          \
+    }
+EVERY_OTHER(uint32_t, 4, 8, 16)
+EVERY_OTHER(uint64_t, 2, 4, 8)
 
 EveryOtherFn *JOIN1(copy_every_other_, TL_LEVEL)(size_t size) {
-    return size == 4 ? every_other_4 : size == 8 ? every_other_8 : NULL;
+    return size == 4 ? every_other_uint32_t : size == 8 ? every_other_uint64_t : NULL;
 }
