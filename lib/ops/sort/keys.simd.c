@@ -186,7 +186,7 @@ LINE(uint64_t)
         int64_t all = 0;                                                               \
         __m512i most = _mm512_set1_##E((S)v), least = _mm512_set1_##E(-1);             \
         for (int64_t i = 0; i < n; i += LANES) {                                       \
-            M rest = n - i < LANES ? (M)((1U << (n - i)) - 1) : (M)-1;                 \
+            M rest = (M)(n - i < LANES ? (1U << (n - i)) - 1 : ~0U);                   \
             __m512i one = _mm512_maskz_loadu_##E(rest, key + i);                       \
             M over = _mm512_mask_cmpgt_##U##_mask(rest, one, most);                    \
             least = _mm512_mask_min_##U(least, over, least, one);                      \
