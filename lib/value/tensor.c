@@ -181,11 +181,13 @@ static void repeat_element(char *d, const char *p, size_t n, size_t size) {
 }
 
 static EveryOtherFn *every_other_fn(size_t n, size_t size) {
-    enum { FEW = 32 }; /* for which asking for the level doesn't pay */
 #if defined(__x86_64__)
+    enum { FEW = 32 }; /* for which asking for the level doesn't pay */
     int level = n < FEW ? 0 : value_simd_level();
     if (level == 2) return copy_every_other_2(size);
     if (level == 1) return copy_every_other_1(size);
+#else
+    (void)n; /* there is one level */
 #endif
     return copy_every_other_0(size);
 }
