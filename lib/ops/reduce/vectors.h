@@ -163,12 +163,13 @@ REST_OF_VECTOR(double, pd)
     }                                                                                  \
     static void NAME##_quick_runs(const char *x, ptrdiff_t step, size_t m, size_t n,   \
                                   void *acc) {                                         \
-        for (size_t i = 0; i < m; i++) {                                               \
-            const T *p = (const T *)(const void *)(x + (ptrdiff_t)i * step);           \
-            T *to = (T *)acc + i;                                                      \
-            if (n < LANES ? !NAME##_few(p, n, to) : !NAME##_quick(p, n, to))           \
-                NAME##_runs((const char *)p, 0, 1, n, (T *)acc + i);                   \
-        }                                                                              \
+        T *to = acc;                                                                   \
+        for (; n < LANES && m; m--, x += step, to++)                                   \
+            if (!NAME##_few((const T *)(const void *)x, n, to))                        \
+                NAME##_runs(x, 0, 1, n, to);                                           \
+        for (; m; m--, x += step, to++)                                                \
+            if (!NAME##_quick((const T *)(const void *)x, n, to))                      \
+                NAME##_runs(x, 0, 1, n, to);                                           \
     }                                                                                  \
     /* `n` columns, whole vectors, of eight rows, or one, joined to what acc has. */   \
     static inline __attribute__((always_inline)) void NAME##_eight(                    \
