@@ -36,8 +36,9 @@ typedef struct GraphCopy {
 
 /* ---- single nodes ---- */
 
-static void copy_leaf_ref(Graph *dst, Leaf *to, const Leaf *from) {
-    if (from->ref && !to->ref) leaf_set_ref(dst, to, from->ref->file, from->ref->key);
+static void copy_leaf_ref(Graph *dst, Var to, const Graph *src, Var from) {
+    const FileRef *ref = leaf_ref(src, from);
+    if (ref && !leaf_ref(dst, to)) leaf_set_ref(dst, to, ref->file, ref->key);
 }
 
 Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
@@ -52,7 +53,7 @@ Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
         value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
     } else {
         x = graph_share_const(dst, src, v, intern);
-        copy_leaf_ref(dst, var_leafrec(dst, x), &src->leaf[number]);
+        copy_leaf_ref(dst, x, src, v);
     }
     return x;
 }

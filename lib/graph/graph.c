@@ -28,11 +28,16 @@ Value *leaf_value_new(Graph *g, Leaf *l) {
     return l->value = &x->value;
 }
 
-void leaf_set_ref(Graph *g, Leaf *l, const char *file, const char *key) {
+void leaf_set_ref(Graph *g, Var v, const char *file, const char *key) {
     FileRef *ref = NEW(g->arena, FileRef);
     ref->file = arena_str(g->arena, file, strlen(file));
     ref->key = key ? arena_str(g->arena, key, strlen(key)) : NULL;
-    l->ref = ref;
+    table_put(g, TABLE_REF, v, (uintptr_t)ref);
+}
+
+const FileRef *leaf_ref(const Graph *g, Var v) {
+    uint64_t ref;
+    return table_get(g, TABLE_REF, v, &ref) ? (const FileRef *)(uintptr_t)ref : NULL;
 }
 
 static void share_value(Leaf *to, const Leaf *from) {
@@ -261,12 +266,19 @@ static void resize_tables(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin
     g->origin = resize_table(g->s, g->origin, &cap, applies, sizeof *g->origin);
 }
 
-void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
+static void resize_leaves(Graph *g, uint32_t nleaf) {
+    g->leaf = resize_table(g->s, g->leaf, &g->priv->leaf_cap,
+                           (uint64_t)g->nleaf + nleaf, sizeof *g->leaf);
+}
+
+void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin,
+                        uint32_t nleaf) {
     const struct GraphPriv *p = g->priv;
     bool grows = p->apply_cap < (uint64_t)g->napply + napply ||
                  p->var_cap < (uint64_t)g->nvar + nvar ||
                  p->in_cap < (uint64_t)g->nin + nin;
     if (grows) resize_tables(g, napply, nvar, nin);
+    if (p->leaf_cap < (uint64_t)g->nleaf + nleaf) resize_leaves(g, nleaf);
 }
 
 static void forget_equal_nodes(struct GraphPriv *p) {
@@ -276,10 +288,9 @@ static void forget_equal_nodes(struct GraphPriv *p) {
 }
 
 void graph_trim(Graph *g) {
-    struct GraphPriv *p = g->priv;
-    forget_equal_nodes(p);
+    forget_equal_nodes(g->priv);
     resize_tables(g, 0, 0, 0);
-    g->leaf = resize_table(g->s, g->leaf, &p->leaf_cap, g->nleaf, sizeof *g->leaf);
+    resize_leaves(g, 0);
 }
 
 static size_t index_bytes(const struct GraphPriv *p) {
@@ -344,6 +355,18 @@ Var graph_input(Graph *g, Sym name, const Type *t) {
     return v;
 }
 
+void graph_first_inputs(Graph *g, size_t n, const Sym *name, const Type *const *t) {
+    if (g->nvar || g->names.n) bug("the first inputs of a graph with others");
+    graph_reserve_last(g, 0, (uint32_t)n, 0, (uint32_t)n);
+    vec_reserve(g->s, &g->inputs, n);
+    vec_reserve(g->s, &g->names, n);
+    for (size_t i = 0; i < n; i++) {
+        Var v = append_leaf(g, LEAF_INPUT, t[i], name[i]);
+        vec_push(g->s, &g->inputs, v);
+        names_take_over(g, v, name[i]);
+    }
+}
+
 Var graph_shared(Graph *g, Sym name, const Type *t) {
     Var v = append_leaf(g, LEAF_SHARED, t, name);
     vec_push(g->s, &g->shared, v);
@@ -354,7 +377,7 @@ Var graph_shared(Graph *g, Sym name, const Type *t) {
 void graph_init_shared(Graph *g, Var shared, Var value) {
     Leaf *l = var_leafrec(g, shared);
     const Leaf *from = var_is_const(g, value) ? var_leafrec(g, value) : NULL;
-    if (from && !from->ref && value_has_data(from->value))
+    if (from && !leaf_ref(g, value) && value_has_data(from->value))
         value_copy_view(l->value, from->value);
     else
         l->init = value;

@@ -57,9 +57,8 @@ typedef struct Leaf {
     Sym name; /* input, shared: its name; dim: the dim's */
     Var init; /* shared: initial value as a variable of this graph; VAR_NONE if it is in
                  value */
-    bool number;        /* value has no room for a shape: see number.c */
-    Value *value;       /* const: its value; shared: current value; else NULL */
-    const FileRef *ref; /* const: where it was loaded from, or NULL */
+    bool number;  /* value has no room for a shape: see number.c */
+    Value *value; /* const: its value; shared: current value; else NULL */
 } Leaf;
 /* Where a node comes from, for messages: the user's text, and the rule or op whose text
  * built it. */
@@ -146,6 +145,8 @@ void graph_free(Graph *g);
 /* Appends a leaf. Inputs and shared never merge. The name is registered and must be
  * free. */
 Var graph_input(Graph *g, Sym name, const Type *t);
+/* n inputs at once, the first variables of a blank graph; their names differ. */
+void graph_first_inputs(Graph *g, size_t n, const Sym *name, const Type *const *t);
 Var graph_shared(Graph *g, Sym name, const Type *t);
 /* Gives a shared variable its initial value: a constant becomes the value at once; a
  * constant read from a file stays a reference to it. */
@@ -164,7 +165,9 @@ Var graph_const_number(Graph *g, DType d, const void *bytes);
 /* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
 /* The constant came from there; the texts are copied, `key` may be NULL. */
-void leaf_set_ref(Graph *g, Leaf *l, const char *file, const char *key);
+void leaf_set_ref(Graph *g, Var v, const char *file, const char *key);
+const FileRef *leaf_ref(const Graph *g,
+                        Var v); /* where a constant was loaded from, or NULL */
 /* A new value for a leaf that has none. */
 Value *leaf_value_new(Graph *g, Leaf *l);
 /* Appends an Apply with inferred output types; returns its first output. With `intern`,
@@ -178,7 +181,8 @@ ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin
                           const Var *in);
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin); /* a hint */
 /* The same for what comes last: no room for more than that. */
-void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin);
+void graph_reserve_last(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin,
+                        uint32_t nleaf);
 size_t graph_all_applies(const Graph *main); /* with those of its functions */
 size_t graph_bytes(const Graph *g); /* of its tables, without values and names */
 /* Frees the room reserved for growing and interning; both still work. */
@@ -232,6 +236,8 @@ VarList graph_free_dims(const Graph *g, Arena *a);
 bool graph_check_dims(const Graph *g,
                       Span at);      /* E_DUPLICATE if a variable has a dim's name */
 Sym var_name(const Graph *g, Var v); /* the preferred one, 0 if anonymous */
+/* Before several threads ask for names: else asking for one may learn all. */
+void graph_learn_names(const Graph *g);
 void graph_unname(Graph *g, Sym name);
 /* Renames `from` to `to`, which must be free, including an input's or shared variable's
  * own name. Not for dims. */

@@ -34,6 +34,7 @@ void numbers_close(struct GraphPriv *p); /* the block that new ones come from */
 /* Side tables, of which most graphs have few: a fused function has none. */
 typedef enum GraphTable {
     TABLE_DIM,       /* sym -> the dim's leaf */
+    TABLE_REF,       /* constant -> its FileRef */
     TABLE_CARRIED,   /* dims in the types of the first leaves */
     TABLE_FUNCTION,  /* main: sym -> Graph *, 0 once dropped */
     TABLE_SPENT,     /* main: names of removed functions */
@@ -55,6 +56,7 @@ struct GraphPriv {
     size_t learnt;  /* of g->names, how many the table has */
     Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
+    size_t preferring;        /* of g->names, how many `preferred` knows */
     Map *table[GRAPH_TABLES]; /* NULL: empty */
     uint32_t ncarried;        /* leaves whose dims TABLE_CARRIED has */
     size_t labelled;          /* outputs that TABLE_LABEL has */

@@ -1,8 +1,8 @@
 /* Names of variables. The table by name packs (name, variable) into one word, with open
  * addressing and at most half full; an array has each variable's preferred name. A copy
- * lists the names that it takes over, which are known to differ: the table learns them
- * when something looks for a name, and of a large graph that is rewritten nothing does.
- */
+ * only lists the names that it takes over, which are known to differ: the table and the
+ * array learn them when something asks, and of a large graph that is rewritten nothing
+ * does. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
@@ -68,7 +68,8 @@ void graph_reserve_names(Graph *g, size_t n) {
     vec_reserve(g->s, &g->names, n);
 }
 
-static void set_preferred_name(Graph *g, Var v, Sym name) {
+/* The place of v's preferred name; 0 there: it has none yet. */
+static Sym *preferred_name(const Graph *g, Var v) {
     struct GraphPriv *p = g->priv;
     if (v >= p->preferred_cap) {
         size_t cap = p->var_cap > v ? p->var_cap : (size_t)v + 1;
@@ -77,7 +78,22 @@ static void set_preferred_name(Graph *g, Var v, Sym name) {
                (cap - p->preferred_cap) * sizeof *p->preferred);
         p->preferred_cap = cap;
     }
-    p->preferred[v] = name;
+    return &p->preferred[v];
+}
+
+/* The first name of a variable is preferred. */
+static void learn_preferred(const Graph *g) {
+    struct GraphPriv *p = g->priv;
+    for (; p->preferring < g->names.n; p->preferring++) {
+        VarName n = g->names.p[p->preferring];
+        Sym *name = preferred_name(g, n.var);
+        if (!*name) *name = n.name;
+    }
+}
+
+void graph_learn_names(const Graph *g) {
+    learn_names(g);
+    learn_preferred(g);
 }
 
 /* As far as the table knows. */
@@ -101,13 +117,9 @@ void graph_name(Graph *g, Var v, Sym name) {
         bug("the name \"%s\" is taken", sym_text(g->s, name));
 }
 
-static void list_name(Graph *g, Var v, Sym name) {
-    vec_push(g->s, &g->names, ((VarName){v, name}));
-    if (var_name(g, v) == 0) set_preferred_name(g, v, name);
-}
-
 void names_take_over(Graph *g, Var v, Sym name) {
-    if (find_learnt(g, name) == VAR_NONE) list_name(g, v, name);
+    if (find_learnt(g, name) == VAR_NONE)
+        vec_push(g->s, &g->names, ((VarName){v, name}));
 }
 
 /* There is room in the table. */
@@ -118,7 +130,7 @@ static bool add_name(Graph *g, Var v, Sym name) {
         table_get(g, TABLE_DIM, name, NULL))
         return false;
     set_slot(p, slot, (VarName){v, name});
-    list_name(g, v, name);
+    vec_push(g->s, &g->names, ((VarName){v, name}));
     p->learnt = g->names.n;
     return true;
 }
@@ -196,6 +208,7 @@ bool graph_check_dims(const Graph *g, Span at) {
 
 Sym var_name(const Graph *g, Var v) {
     if (var_leaf(g, v) == LEAF_DIM) return var_leafrec(g, v)->name;
+    learn_preferred(g);
     return v < g->priv->preferred_cap ? g->priv->preferred[v] : 0;
 }
 
@@ -221,19 +234,19 @@ static Sym drop_name(Graph *g, Var v, Sym name) {
         if (n.var == v && !other) other = n.name;
         g->names.p[kept++] = n;
     }
-    g->names.n = g->priv->learnt = kept;
+    g->names.n = g->priv->learnt = g->priv->preferring = kept;
     return other;
 }
 
 void graph_unname(Graph *g, Sym name) {
-    learn_names(g);
+    graph_learn_names(g);
     if (g->priv->nname == 0) return;
     uint64_t *slot = find_name_slot(g->priv, name);
     Var v = (Var)*slot;
     if (!*slot || v == VAR_NONE) return;
     Sym other = drop_name(g, v, name);
     *slot = pack_name_slot(name, VAR_NONE);
-    if (var_leaf(g, v) != LEAF_DIM) set_preferred_name(g, v, other);
+    if (var_leaf(g, v) != LEAF_DIM) *preferred_name(g, v) = other;
 }
 
 void names_forget(struct GraphPriv *p) {
@@ -241,5 +254,5 @@ void names_forget(struct GraphPriv *p) {
     mem_free(p->preferred);
     p->name = NULL;
     p->preferred = NULL;
-    p->nname = p->learnt = p->name_mask = p->preferred_cap = 0;
+    p->nname = p->learnt = p->name_mask = p->preferred_cap = p->preferring = 0;
 }

@@ -175,17 +175,20 @@ static const char *quote_text(Arena *a, const char *text) {
 }
 
 /* Is the constant's file in the text's own folder and managed only by the user? */
-static bool may_keep_ref(const Refs *r, const Graph *g, const Leaf *l) {
+static bool may_keep_ref(const Refs *r, const Graph *g, const FileRef *ref) {
     const char *folder = g->main->folder;
-    if (r->pack || !l->ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
+    if (r->pack || !ref || !folder || !r->folder || strcmp(folder, r->folder) != 0)
         return false;
-    return !r->dir || !refs_digest(l->ref->file);
+    return !r->dir || !refs_digest(ref->file);
 }
 
 static bool all_stay(const Refs *r, const Graph *g) {
-    for (uint32_t i = 0; i < g->nleaf; i++)
-        if (g->leaf[i].ref && !may_keep_ref(r, g, &g->leaf[i])) return false;
-    return true;
+    bool stay = true;
+    for (uint32_t i = 0; i < g->nleaf && stay; i++) {
+        const FileRef *ref = leaf_ref(g, g->leaf[i].var);
+        stay = !ref || may_keep_ref(r, g, ref);
+    }
+    return stay;
 }
 
 bool refs_stay(const Refs *r, const Graph *g) {
@@ -194,8 +197,8 @@ bool refs_stay(const Refs *r, const Graph *g) {
     return all_stay(r, g);
 }
 
-static const char *old_ref(Refs *r, const Leaf *l) {
-    const char *file = quote_text(r->a, l->ref->file), *key = l->ref->key;
+static const char *old_ref(Refs *r, const FileRef *ref) {
+    const char *file = quote_text(r->a, ref->file), *key = ref->key;
     if (!key) return arena_printf(r->a, "load(%s)", file);
     return arena_printf(r->a, "load(%s, %s)", file, quote_text(r->a, key));
 }
@@ -216,7 +219,8 @@ const char *refs_text(Refs *r, const Graph *g, Var v, Var named) {
     /* The printer asks more than once, but the file is written once. */
     uint64_t key = (uint64_t)(uintptr_t)l, have;
     if (map_get(&r->known, key, &have)) return (const char *)(uintptr_t)have;
-    const char *text = may_keep_ref(r, g, l) ? old_ref(r, l) : NULL;
+    const FileRef *ref = leaf_ref(g, v);
+    const char *text = may_keep_ref(r, g, ref) ? old_ref(r, ref) : NULL;
     int64_t size = sparse ? sparse_stored(l->value->obj) : tensor_size(&l->value->t);
     if (!text && r->dir && size > r->max) text = new_ref(r, g, named, l->value);
     map_put(&r->known, key, (uint64_t)(uintptr_t)text);

@@ -204,7 +204,7 @@ static bool call_load(Compiler *c, const Ast *e, DType want, Node *out) {
                 : graph_const_value(c->b->g, value_type(c->s, &v), &v);
     value_unref(&v);
     if (ref && !what.converted) /* else the text would read back as another dtype */
-        leaf_set_ref(c->b->g, var_leafrec(c->b->g, x), ref, key);
+        leaf_set_ref(c->b->g, x, ref, key);
     *out = node_var(x, e->at);
     return true;
 }

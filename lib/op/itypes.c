@@ -150,7 +150,7 @@ bool infer_is_literal(const Infer *in, size_t i) {
     if (!in->make || !var_is_const(g, in->in[i]) || var_name(g, in->in[i]))
         return false;
     bool tensor = in->type[i]->kind == TYPE_TENSOR;
-    return type_is_text(in->type[i]) || (tensor && !var_leafrec(g, in->in[i])->ref);
+    return type_is_text(in->type[i]) || (tensor && !leaf_ref(g, in->in[i]));
 }
 
 /* A number takes the dtype of the type it meets unless its own kind is higher. */

@@ -31,7 +31,8 @@ static bool has_unknown_dim(const Type *t) {
     return false;
 }
 
-Var fuse_shape_root(const Fuse *f, Var v) {
+/* The variable that stands for those of v's shape. */
+static Var shape_root(const Fuse *f, Var v) {
     while (f->same[v] != v)
         v = f->same[v] = f->same[f->same[v]];
     return v;
@@ -41,12 +42,12 @@ Var fuse_shape_root(const Fuse *f, Var v) {
  * other, and what isn't a tensor, by a variable that has it. */
 static uint32_t shape_number(Fuse *f, Var v) {
     static const uint32_t by_variable = UINT32_C(1) << 31;
-    Var root = fuse_shape_root(f, v);
+    Var root = shape_root(f, v);
     return f->known[root] ? f->known[root] : by_variable | root;
 }
 
 static void unite_shapes(Fuse *f, Var v, Var w) {
-    Var a = fuse_shape_root(f, v), b = fuse_shape_root(f, w);
+    Var a = shape_root(f, v), b = shape_root(f, w);
     if (a == b || (f->known[a] && f->known[b])) return;
     if (f->known[a]) f->known[b] = f->known[a];
     f->same[a] = b;
@@ -60,18 +61,37 @@ static bool is_unstretched(const Type *t, const Type *to) {
     return true;
 }
 
+/* The id of the bool type of t's shape; 0: a dim isn't known, or it isn't a tensor. A
+ * graph has few types: the ids of those met are kept. */
+static uint32_t known_shape(const Fuse *f, const Type *t, Map *of_type) {
+    uint64_t id = 0;
+    if (t->kind != TYPE_TENSOR || has_unknown_dim(t)) return 0;
+    if (t->dtype == DT_BOOL) return t->id;
+    if (map_get(of_type, t->id, &id)) return (uint32_t)id;
+    id = type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
+    map_put(of_type, t->id, id);
+    return (uint32_t)id;
+}
+
+static void know_shapes(Fuse *f) {
+    Map of_type = MAP(f->g->s);
+    for (Var v = 0; v < f->g->nvar; v++) {
+        const Type *t = var_type(f->g, v);
+        bool same = v > 0 && t == var_type(f->g, v - 1);
+        f->known[v] = same ? f->known[v - 1] : known_shape(f, t, &of_type);
+    }
+    map_free(&of_type);
+}
+
 /* Where types leave dims open, ops tell that shapes are equal: u[1:] and u[:-1] are
  * added, or the run fails. */
 static void compare_shapes(Fuse *f) {
     const Graph *g = f->g;
     f->same = NEW_N(f->a, g->nvar, Var);
-    f->known = NEW_N(f->a, g->nvar, uint32_t);
-    for (Var v = 0; v < g->nvar; v++) {
-        const Type *t = var_type(g, v);
+    f->known = NEW_N(f->grouping, g->nvar, uint32_t);
+    for (Var v = 0; v < g->nvar; v++)
         f->same[v] = v;
-        if (t->kind == TYPE_TENSOR && !has_unknown_dim(t))
-            f->known[v] = type_tensor(g->s, DT_BOOL, t->ndim, t->dim)->id;
-    }
+    know_shapes(f);
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *a = &g->apply[id];
         const Type *to = var_type(g, a->out);
@@ -368,23 +388,44 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
 
 /* ---- chunks: the limits of one function ---- */
 
+/* Is v, which an Apply makes, computed again where `id` reads it? */
+static bool computes_again(const Fuse *f, Var v, ApplyId id) {
+    return f->is[var_owner(f->g, v)].again && f->is[id].member;
+}
+
+void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n) {
+    const Graph *g = f->g;
+    fuse_new_chunk(f);
+    for (uint32_t i = 0; i < n; i++) {
+        Var v = g->apply[member[i]].out;
+        f->seen[v] = f->chunk + 1;
+        f->outside[v] = f->reads[v];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (size_t k = 0; k < g->apply[member[i]].nin; k++) {
+            Var v = apply_in(g, member[i])[k];
+            if (fuse_is_made(f, v) && !computes_again(f, v, member[i])) f->outside[v]--;
+        }
+}
+
+bool fuse_is_output(const Fuse *f, ApplyId member) {
+    return !f->is[member].extra && f->outside[f->g->apply[member].out] > 0;
+}
+
 /* Do n members, in order, fit in one function? */
 static bool chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
-    f->chunk++;
-    for (uint32_t i = 0; i < n; i++)
-        f->mark[member[i]] = f->chunk;
     uint32_t nin = 0, nout = 0;
+    fuse_look_at_chunk(f, member, n);
     for (uint32_t i = 0; i < n; i++) {
         const Apply *a = &f->g->apply[member[i]];
         for (size_t k = 0; k < a->nin; k++) {
             Var v = f->g->in[a->in + k];
-            ApplyId maker = var_owner(f->g, v);
-            if (maker != APPLY_NONE && f->mark[maker] == f->chunk) continue;
-            if (f->seen[v] == f->chunk || fuse_is_constant(f, v)) continue;
+            if (fuse_is_made(f, v) || f->seen[v] == f->chunk || fuse_is_constant(f, v))
+                continue;
             f->seen[v] = f->chunk;
             nin++;
         }
-        nout += fuse_is_output(f, a->out);
+        nout += fuse_is_output(f, member[i]);
     }
     return nin <= MOST_INPUTS && nout < MOST_OUTPUTS;
 }
@@ -430,28 +471,31 @@ static void unite_numbers(Fuse *f, const FuseGroups *groups) {
 
 enum { MOST_EXTRA = MOST_OPS * AGAIN_INPUTS };
 typedef struct Chunk {
-    ApplyId all[MOST_OPS + MOST_EXTRA]; /* what is computed again comes first */
+    ApplyId all[MOST_EXTRA + MOST_OPS + 1]; /* what is computed again comes first, and
+                                               the op that ends the group last */
     uint32_t n, extra;
 } Chunk;
 
-static void add_extra(Fuse *f, Chunk *c, ApplyId member) {
-    for (size_t i = 0; i < f->g->apply[member].nin; i++) {
-        ApplyId maker = var_owner(f->g, apply_in(f->g, member)[i]);
-        if (maker == APPLY_NONE || !f->is[maker].again || f->mark[maker] == f->chunk)
-            continue;
-        f->mark[maker] = f->chunk;
-        f->is[maker].extra = 1;
-        c->all[c->n++] = maker;
+/* Marks what the chunk computes again for the Apply; with `add`, what isn't in the
+ * chunk yet becomes a member. */
+static void use_inputs(Fuse *f, Chunk *c, ApplyId id, bool add) {
+    for (size_t i = 0; i < f->g->apply[id].nin; i++) {
+        Var v = apply_in(f->g, id)[i];
+        ApplyId maker = var_owner(f->g, v);
+        if (maker == APPLY_NONE || !f->is[maker].again) continue;
+        if (!fuse_is_made(f, v)) {
+            if (!add) continue;
+            f->seen[v] = f->chunk + 1;
+            f->is[maker].extra = 1;
+            c->all[c->n++] = maker;
+        }
+        f->is[maker].used = 1;
     }
 }
 
-/* Does the chunk, whose members are marked, need the member? */
+/* Does the chunk need the member? */
 static bool is_of_use(const Fuse *f, ApplyId member) {
-    Var v = f->g->apply[member].out;
-    if (!f->is[member].again || fuse_is_output(f, v)) return true;
-    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
-        if (f->mark[f->clients.client[k]] == f->chunk) return true;
-    return false;
+    return !f->is[member].again || f->is[member].used || fuse_is_output(f, member);
 }
 
 static void open_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
@@ -460,14 +504,18 @@ static void open_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n) {
         memcpy(c->all, member, (c->n = n) * sizeof *member);
         return;
     }
-    f->chunk++;
+    fuse_look_at_chunk(f, member, n);
     for (uint32_t i = 0; i < n; i++)
-        f->mark[member[i]] = f->chunk;
-    for (uint32_t i = 0; i < n; i++)
-        add_extra(f, c, member[i]);
+        use_inputs(f, c, member[i], true);
     c->extra = c->n;
+    for (uint32_t i = 0; i < c->extra; i++)
+        use_inputs(f, c, c->all[i], false);
     for (uint32_t i = 0; i < n; i++)
         if (is_of_use(f, member[i])) c->all[c->n++] = member[i];
+    for (uint32_t i = 0; i < n; i++)
+        f->is[member[i]].used = 0;
+    for (uint32_t i = 0; i < c->extra; i++)
+        f->is[c->all[i]].used = 0;
 }
 
 static void close_chunk(Fuse *f, const Chunk *c) {
@@ -480,17 +528,15 @@ static void count_member(Fuse *f, ApplyId id, uint32_t *nin, uint32_t *nout) {
     const Apply *a = &f->g->apply[id];
     for (size_t i = 0; i < a->nin; i++) {
         Var v = apply_in(f->g, id)[i];
-        ApplyId maker = var_owner(f->g, v);
-        if (maker != APPLY_NONE && f->mark[maker] == f->chunk) {
-            *nout -= --f->outside[v] == 0;
+        if (fuse_is_made(f, v)) {
+            if (!computes_again(f, v, id)) *nout -= --f->outside[v] == 0;
         } else if (f->seen[v] != f->chunk && !fuse_is_constant(f, v)) {
             f->seen[v] = f->chunk;
             ++*nin;
         }
     }
-    f->mark[id] = f->chunk;
-    f->outside[a->out] =
-        f->clients.first[a->out + 1] - f->clients.first[a->out] + f->root[a->out];
+    f->seen[a->out] = f->chunk + 1;
+    f->outside[a->out] = f->reads[a->out];
     *nout += f->outside[a->out] > 0;
 }
 
@@ -498,7 +544,7 @@ static void count_member(Fuse *f, ApplyId id, uint32_t *nin, uint32_t *nout) {
  * become an inner one with a later member, so there may be too many for a while. */
 static uint32_t largest_chunk(Fuse *f, const ApplyId *member, uint32_t n) {
     uint32_t nin = 0, nout = 0, best = 1;
-    f->chunk++;
+    fuse_new_chunk(f);
     for (uint32_t i = 0; i < n; i++) {
         count_member(f, member[i], &nin, &nout);
         if (nin > MOST_INPUTS || nout > 2 * MOST_OUTPUTS) break;
@@ -526,8 +572,8 @@ static bool cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
     for (uint32_t at = 0; ok && at < n && !rewriter_limit_reached(f->r);) {
         uint32_t k = take_chunk(f, &c, member + at, n - at);
         ApplyId end = fuse_end_of(f, member + at, k);
-        if (c.n > 1 || (c.n == 1 && end != APPLY_NONE))
-            ok = fuse_call_function(f, c.all, c.n, end);
+        if (end != APPLY_NONE) c.all[c.n++] = end;
+        if (c.n > 1) ok = fuse_call_function(f, c.all, c.n);
         close_chunk(f, &c);
         at += k;
     }
@@ -563,6 +609,15 @@ static uint8_t *needed_by_initial_values(const Graph *g, Arena *a) {
     return need;
 }
 
+static void count_reads(Fuse *f) {
+    const uint32_t *first = f->clients.first;
+    f->reads = NEW_N(f->a, f->g->nvar, uint16_t);
+    for (Var v = 0; v < f->g->nvar; v++) {
+        uint32_t n = first[v + 1] - first[v];
+        f->reads[v] = n < UINT16_MAX && !f->root[v] ? (uint16_t)n : UINT16_MAX;
+    }
+}
+
 static void fuse_open(Fuse *f, Rewriter *r) {
     Graph *g = r->g;
     rewriter_begin_fusion(r);
@@ -572,18 +627,19 @@ static void fuse_open(Fuse *f, Rewriter *r) {
                 .grouping = arena_new(r->s),
                 .lists = arena_new(r->s)};
     f->made_index = INDEX(r->s);
-    f->live = graph_live(g, f->a, ROOTS_RUN);
+    f->live = graph_live(g, f->grouping, ROOTS_RUN);
     f->init = needed_by_initial_values(g, f->grouping);
     f->small = is_small_body(f);
-    f->clients = graph_clients(g, f->a, f->live);
-    f->root = graph_root_marks(g, f->a, ROOTS_RESULTS | ROOTS_INIT);
+    f->clients = graph_clients(g, f->grouping, f->live);
+    f->root = graph_root_marks(g, f->grouping, ROOTS_RESULTS | ROOTS_INIT);
+    count_reads(f);
     f->shape = NEW_N(f->grouping, g->nvar, uint32_t);
     f->is = NEW_N(f->a, g->napply, FuseMarks);
-    if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->a, (VarList){0});
+    if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->grouping, (VarList){0});
     f->rank = NEW_N(f->grouping, g->napply, uint32_t);
     f->set = NEW_N(f->grouping, g->napply, uint32_t);
-    f->mark = NEW_N(f->a, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
+    f->outside = NEW_N(f->a, g->nvar, uint32_t); /* and inner */
     compare_shapes(f);
     for (Var v = 0; v < g->nvar; v++)
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
@@ -604,24 +660,44 @@ static FuseGroups find_groups(Fuse *f) {
     return list_groups(f, f->a);
 }
 
+/* Only other ops read what each group that reads it computes itself. */
+static void find_again(Fuse *f) {
+    for (ApplyId id = 0; id < f->g->napply; id++) {
+        Var v = f->g->apply[id].out;
+        if (!is_again(f, id)) continue;
+        f->is[id].again = f->any_again = true;
+        f->reads[v] = 0;
+        for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
+            if (!f->is[f->clients.client[k]].member && f->reads[v] < UINT16_MAX)
+                f->reads[v]++;
+    }
+}
+
+static void number_shapes(Fuse *f) {
+    for (Var v = 0; v < f->g->nvar; v++)
+        f->same[v] = shape_root(f, v);
+    for (Var v = f->g->nvar; v-- > 0;)
+        if (f->known[f->same[v]]) f->same[v] |= SHAPE_KNOWN;
+}
+
 /* Memory is at its peak when the last function stands beside what it replaces: what
  * only found the groups goes before the first is made. */
 static void open_cutting(Fuse *f) {
-    Graph *g = f->g;
+    find_again(f);
+    number_shapes(f);
     arena_free(f->grouping);
     arena_free(f->lists);
     f->grouping = f->lists = NULL;
-    f->init = NULL, f->shape = NULL, f->rank = NULL, f->set = NULL;
-    f->inner = NEW_N(f->a, g->nvar, Var); /* and outside */
-    for (ApplyId id = 0; id < g->napply; id++)
-        f->any_again |= f->is[id].again = is_again(f, id);
+    f->clients = (Clients){0};
+    f->live = f->root = f->init = NULL, f->known = NULL;
+    f->scope = f->shape = f->rank = f->set = NULL;
 }
 
 /* About as many calls as will come, each of which makes one or two results. */
 enum { USUAL_OPS = 32 };
 static void reserve_calls(const Fuse *f, const FuseGroups *groups) {
     uint32_t calls = groups->n + groups->first[groups->n] / USUAL_OPS;
-    graph_reserve_last(f->g, calls, 2 * calls, 0);
+    graph_reserve_last(f->g, calls, 2 * calls, 0, 0);
 }
 
 bool fuse_pass(Rewriter *r) {
@@ -635,6 +711,7 @@ bool fuse_pass(Rewriter *r) {
         ok = cut_group(&f, groups.member + groups.first[k],
                        groups.first[k + 1] - groups.first[k]);
     vec_free(&f.made);
+    vec_free(&f.ends);
     vec_free(&f.key);
     index_free(&f.made_index);
     arena_free(f.a);

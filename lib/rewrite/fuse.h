@@ -13,7 +13,7 @@ enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {
     const Graph *fn;
-    const uint8_t *key; /* NULL: an earlier function has the same */
+    const uint8_t *key; /* NULL: the function tells itself */
     size_t n;
 } FusedFunction;
 
@@ -21,8 +21,17 @@ typedef struct FuseMarks {
     bool member : 1; /* may be fused */
     bool again : 1;  /* computed anew by each group that reads it */
     bool extra : 1;  /* in the current chunk for that reason */
-    bool end : 1;    /* a group may end in it */
+    bool used : 1;   /* read by the current chunk, which computes it */
+    bool ends : 1;   /* a group may end in what reads it */
 } FuseMarks;
+
+#define SHAPE_KNOWN (UINT32_C(1) << 31)
+
+/* An op that may end a group, and what it takes in pieces. */
+typedef struct FuseEnd {
+    Var v;
+    ApplyId id;
+} FuseEnd;
 
 typedef struct Fuse {
     Rewriter *r;
@@ -31,46 +40,61 @@ typedef struct Fuse {
     Arena *grouping; /* until the groups are known */
     Arena *lists;    /* until the next lists of groups */
     bool small;      /* a function's body without large values */
-    uint8_t *live;   /* by variable */
-    uint8_t *init;   /* by variable: an initial value needs it, which must not come to
-                        depend on inputs by being in a group with what does */
-    Clients clients;
-    uint8_t *root;   /* by variable: an output, update, ... */
-    uint32_t *shape; /* by variable: equal numbers mean equal shapes */
-    Var *same;       /* by variable: union-find of those whose shapes ops compare */
-    uint32_t *known; /* by root of these: the number of their known shape; 0: none */
+    uint16_t *reads; /* by variable: how often Applies read it, but for those that
+                        compute it again; UINT16_MAX: or more, or it is a result */
     FuseMarks *is;   /* by Apply */
     bool any_again;
+    Vec(FuseEnd) ends; /* by variable */
+    /* until the groups are known */
+    Clients clients;
+    uint8_t *live;   /* by variable */
+    uint8_t *root;   /* by variable: an output, update, ... */
+    uint8_t *init;   /* by variable: an initial value needs it, which must not come to
+                        depend on inputs by being in a group with what does */
+    uint32_t *shape; /* by variable: equal numbers mean equal shapes */
+    uint32_t *known; /* by root of `same`: the number of their known shape; 0: none */
+    /* By variable: union-find of those whose shapes ops compare. Once the groups are
+     * known, one number for each set, with SHAPE_KNOWN if types tell its shape. */
+    Var *same;
     uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */
-    uint32_t *mark;  /* by Apply: 1 + the number of its chunk */
-    uint32_t *seen;  /* by variable: the chunk whose inputs include it */
-    union {          /* by variable */
+    uint32_t *seen; /* by variable: the chunk that reads it, or 1 more: that makes it */
+    union {         /* by variable */
         uint32_t
             *outside; /* of the chunk that is cut: how often it is read elsewhere */
         Var *inner;   /* its counterpart in the function being built */
     };
-    uint32_t chunk;
+    uint32_t chunk; /* even */
+    Sym input_name[MOST_INPUTS + STREAM_INPUTS], result_name[MOST_OUTPUTS];
     Vec(FusedFunction) made;
     Index made_index; /* by key */
     Vec(uint8_t) key; /* of the group that is being described */
 } Fuse;
 
-/* Does anything read v besides the current chunk, whose members are marked? */
-bool fuse_is_output(const Fuse *f, Var v);
-/* The variable that stands for those of v's shape. */
-Var fuse_shape_root(const Fuse *f, Var v);
+static inline void fuse_new_chunk(Fuse *f) {
+    f->chunk += 2;
+}
+/* Does a member of the chunk make v? */
+static inline bool fuse_is_made(const Fuse *f, Var v) {
+    return f->seen[v] == f->chunk + 1;
+}
+/* Begins a chunk: marks the members, and counts how often what they make is read
+ * elsewhere. */
+void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n);
+/* Does anything read what the member of the chunk makes, besides the chunk? As long as
+ * f->outside is there. */
+bool fuse_is_output(const Fuse *f, ApplyId member);
 /* A number that functions hold themselves. */
 bool fuse_is_constant(const Fuse *f, Var v);
 /* Is input k read by an op that may end a group, besides what it takes in pieces? Ranks
  * leave room for the group behind it. */
 bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k);
-/* Fills in f->end, by ranks. */
+/* Finds the ops that may end a group, by ranks. */
 void fuse_find_ends(Fuse *f);
 /* The op that n members, which are marked, may end in; APPLY_NONE: none. */
 ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n);
-/* Replaces n members and, if there is one, the op at their end by a call. */
-bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end);
+/* Replaces n members, of which the last may be the op that ends them, by a call. */
+bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n);
 
 #endif

@@ -4,6 +4,8 @@
 #include "op/index_text.h"
 #include "rewrite/fuse.h"
 
+#include <stdlib.h>
+
 static uint32_t streamed_input(const Graph *g, ApplyId id) {
     return op_rare(g->apply[id].op)->streamed;
 }
@@ -39,9 +41,33 @@ static bool may_end(const Fuse *f, ApplyId id) {
            (a->nin == 1 || (!f->small && others_come_before(f, id, maker)));
 }
 
+static int compare_ends(const void *a, const void *b) {
+    const FuseEnd *x = a, *y = b;
+    if (x->v != y->v) return x->v < y->v ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
 void fuse_find_ends(Fuse *f) {
-    for (ApplyId id = 0; id < f->g->napply; id++)
-        f->is[id].end = may_end(f, id);
+    for (ApplyId id = 0; id < f->g->napply; id++) {
+        if (!may_end(f, id)) continue;
+        Var v = apply_in(f->g, id)[streamed_input(f->g, id)];
+        f->is[var_owner(f->g, v)].ends = true;
+        vec_push(f->g->s, &f->ends, ((FuseEnd){v, id}));
+    }
+    if (f->ends.n) qsort(f->ends.p, f->ends.n, sizeof *f->ends.p, compare_ends);
+}
+
+/* The number of v's first end. */
+static size_t first_end(const Fuse *f, Var v) {
+    size_t at = 0, end = f->ends.n;
+    while (at < end) {
+        size_t half = at + (end - at) / 2;
+        if (f->ends.p[half].v < v)
+            at = half + 1;
+        else
+            end = half;
+    }
+    return at;
 }
 
 /* ---- arrays that are written to ---- */
@@ -62,9 +88,7 @@ static bool members_read(const Fuse *f, const ApplyId *member, uint32_t n, Var v
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < f->g->apply[member[i]].nin; k++) {
             Var in = apply_in(f->g, member[i])[k];
-            ApplyId maker = var_owner(f->g, in);
-            if (maker != APPLY_NONE && f->mark[maker] == f->chunk) continue;
-            if (storage_of(f->g, in) == root) return true;
+            if (!fuse_is_made(f, in) && storage_of(f->g, in) == root) return true;
         }
     return false;
 }
@@ -110,20 +134,20 @@ static bool may_write(const Fuse *f, const ApplyId *member, uint32_t n, ApplyId 
 
 /* ---- of a group ---- */
 
+/* May `id`, an end, take the elements of v? */
 static bool takes(const Fuse *f, ApplyId id, Var v) {
     const Type *t = var_type(f->g, v);
-    return f->is[id].end && apply_in(f->g, id)[streamed_input(f->g, id)] == v &&
-           op_rare(f->g->apply[id].op)->streams(f->g, id, t->ndim, t->dim);
+    return op_rare(f->g->apply[id].op)->streams(f->g, id, t->ndim, t->dim);
 }
 
 ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n) {
     ApplyId found = APPLY_NONE;
     for (uint32_t i = n; i-- > 0;) {
+        if (!f->is[member[i]].ends) continue;
         Var v = f->g->apply[member[i]].out;
-        uint32_t first = f->clients.first[v], last = f->clients.first[v + 1];
-        bool alone = !f->root[v] && last - first == 1;
-        for (uint32_t k = first; k < last; k++) {
-            ApplyId id = f->clients.client[k];
+        bool alone = f->reads[v] == 1;
+        for (size_t k = first_end(f, v); k < f->ends.n && f->ends.p[k].v == v; k++) {
+            ApplyId id = f->ends.p[k].id;
             bool reduces = f->g->apply[id].nin == 1;
             if (!takes(f, id, v) ||
                 (!reduces && !(alone && may_write(f, member, n, id))))

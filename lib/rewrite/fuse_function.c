@@ -2,7 +2,9 @@
  * in a function, so each group gets a function of its own, as long as there are not so
  * many that nobody looks at each: then groups that compute the same share one, and the
  * call tells the place. */
+#include "graph/append.h"
 #include "rewrite/fuse.h"
+#include "value/class.h"
 
 #include <string.h>
 
@@ -10,44 +12,22 @@ enum { OWN_FUNCTIONS = 1000, TOLD_MOST = 10 };
 
 /* ---- what a group is ---- */
 
-bool fuse_is_output(const Fuse *f, Var v) {
-    ApplyId maker = var_owner(f->g, v);
-    if (f->is[maker].extra) return false;
-    if (f->root[v]) return true;
-    for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
-        ApplyId user = f->clients.client[k];
-        if (f->mark[user] != f->chunk && !(f->is[maker].again && f->is[user].member))
-            return true;
-    }
-    return false;
-}
-
 bool fuse_is_constant(const Fuse *f, Var v) {
     const Tensor *t = var_const(f->g, v);
     return t && t->ndim == 0;
 }
 
 typedef struct FuseGroup {
-    uint32_t n; /* with the end */
+    uint32_t n;
     const ApplyId *member;
-    ApplyId end;
     Var arg[MOST_INPUTS + STREAM_INPUTS], result[MOST_OUTPUTS];
-    Var shape; /* of its members, by fuse_shape_root */
+    Var shape; /* of its members, as f->same numbers them */
     size_t narg, nres;
+    uint32_t nin, nconst; /* inputs of all members, and the constants among them */
+    bool open;            /* an argument has a dim that its type leaves open */
 } FuseGroup;
 
-static ApplyId member_of(const FuseGroup *x, uint32_t i) {
-    return i + 1 == x->n && x->end != APPLY_NONE ? x->end : x->member[i];
-}
-
-static void mark_members(Fuse *f, const FuseGroup *x) {
-    f->chunk++;
-    for (uint32_t i = 0; i < x->n; i++)
-        f->mark[member_of(x, i)] = f->chunk;
-}
-
-/* Seven bits a byte: most numbers are small, and keys may be all that is left of a
- * large graph. */
+/* Seven bits a byte: most numbers are small. */
 static void tell(Fuse *f, uint64_t number) {
     vec_reserve(f->g->s, &f->key, TOLD_MOST);
     for (; number > 127; number >>= 7)
@@ -55,19 +35,28 @@ static void tell(Fuse *f, uint64_t number) {
     f->key.p[f->key.n++] = (uint8_t)number;
 }
 
+static bool has_open_dim(const Type *t) {
+    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
+        if (t->dim[k] == DIM_UNKNOWN) return true;
+    return false;
+}
+
 /* Inputs are told by number, the first time with their type; constants by variable. */
 enum { TOLD_INPUT = 1, TOLD_CONSTANT, TOLD_MEMBER };
 static void describe_input(Fuse *f, FuseGroup *x, Var v) {
-    if (f->seen[v] != f->chunk && fuse_is_constant(f, v)) {
+    if (fuse_is_constant(f, v)) {
+        x->nconst += f->seen[v] != f->chunk;
+        f->seen[v] = f->chunk;
         tell(f, (uint64_t)v << 2 | TOLD_CONSTANT);
         return;
     }
-    if (f->seen[v] != f->chunk) {
+    if (f->seen[v] != f->chunk && !fuse_is_made(f, v)) {
+        const Type *t = var_type(f->g, v);
         f->seen[v] = f->chunk;
         f->inner[v] = (Var)x->narg << 2 | TOLD_INPUT;
         x->arg[x->narg++] = v;
-        tell(f, (uint64_t)var_type(f->g, v)->id << 1 |
-                    (fuse_shape_root(f, v) == x->shape));
+        x->open |= has_open_dim(t);
+        tell(f, (uint64_t)t->id << 1 | (f->same[v] == x->shape));
     }
     tell(f, f->inner[v]);
 }
@@ -75,18 +64,18 @@ static void describe_input(Fuse *f, FuseGroup *x, Var v) {
 /* Fills in inputs, results and the key: groups with one key compute the same. */
 static void describe_group(Fuse *f, FuseGroup *x) {
     f->key.n = 0;
-    mark_members(f, x);
+    fuse_look_at_chunk(f, x->member, x->n);
     for (uint32_t i = 0; i < x->n; i++) {
-        ApplyId id = member_of(x, i);
+        ApplyId id = x->member[i];
         const Apply *a = &f->g->apply[id];
-        bool out = fuse_is_output(f, a->out);
+        bool out = fuse_is_output(f, id);
         tell(f, f->r->op_at[id]);
         tell(f, a->props->id);
         tell(f,
              (uint64_t)var_type(f->g, a->out)->id << 17 | (uint64_t)a->nin << 1 | out);
+        x->nin += a->nin;
         for (size_t k = 0; k < a->nin; k++)
             describe_input(f, x, apply_in(f->g, id)[k]);
-        f->seen[a->out] = f->chunk;
         f->inner[a->out] = i << 2 | TOLD_MEMBER;
         if (out) x->result[x->nres++] = a->out;
     }
@@ -100,29 +89,41 @@ static Sym numbered_name(Fuse *f, char letter, size_t k) {
     return sym_n(f->g->s, text, n + 1);
 }
 
-/* Before all else, so that the graph's table of names ends with them. */
+static void name_arguments(Fuse *f) {
+    for (size_t i = 0; i < MOST_INPUTS + STREAM_INPUTS; i++)
+        f->input_name[i] = numbered_name(f, 'x', i);
+    for (size_t i = 0; i < MOST_OUTPUTS; i++)
+        f->result_name[i] = numbered_name(f, 'y', i);
+}
+
 static void add_inputs(Fuse *f, Graph *fn, const FuseGroup *x) {
+    const Type *type[MOST_INPUTS + STREAM_INPUTS];
     for (size_t i = 0; i < x->narg; i++) {
-        Var v = x->arg[i];
-        f->seen[v] = f->chunk;
-        f->inner[v] = graph_input(fn, numbered_name(f, 'x', i), var_type(f->g, v));
+        type[i] = var_type(f->g, x->arg[i]);
+        f->seen[x->arg[i]] = f->chunk;
+        f->inner[x->arg[i]] = (Var)i;
     }
+    if (!f->input_name[0]) name_arguments(f);
+    graph_first_inputs(fn, x->narg, f->input_name, type);
 }
 
 /* v inside fn; on first use a constant is made there. */
 static Var var_inside(Fuse *f, Graph *fn, Var v) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
-    return f->inner[v] = graph_share_const(fn, f->g, v, true);
+    return f->inner[v] = graph_share_const(fn, f->g, v, false);
 }
 
+/* The group's graph is merged, so there is nothing to merge here. */
 static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
     const Apply *a = &f->g->apply[id];
+    const Type *type = var_type(f->g, a->out);
     Var in[MOST_INPUTS];
     for (size_t i = 0; i < a->nin; i++)
         in[i] = var_inside(f, fn, apply_in(f->g, id)[i]);
-    f->inner[a->out] = graph_copy_apply(fn, f->g, id, in, true);
     f->seen[a->out] = f->chunk;
+    f->inner[a->out] = fn->nvar;
+    graph_append(fn, a->op, a->props, a->nin, in, 1, &type, f->g->origin[id]);
 }
 
 static bool names_dim(const Graph *fn, Sym name) {
@@ -140,7 +141,7 @@ static bool names_dim(const Graph *fn, Sym name) {
 static bool names_of_dims(Fuse *f, const FuseGroup *x, Dim name[MAX_NDIM]) {
     memset(name, 0, MAX_NDIM * sizeof *name);
     for (uint32_t i = 0; i < x->n; i++) {
-        const Apply *a = &f->g->apply[member_of(x, i)];
+        const Apply *a = &f->g->apply[x->member[i]];
         const Type *t = var_type(f->g, a->out);
         if (!a->op->elemwise) continue;
         Dim *to = name + MAX_NDIM - t->ndim;
@@ -175,64 +176,131 @@ static bool name_open_dims(Fuse *f, Graph *fn, size_t i, const Dim *name) {
 static void name_dims(Fuse *f, Graph *fn, const FuseGroup *x) {
     bool any = false;
     Dim name[MAX_NDIM];
-    if (f->known[x->shape] || !names_of_dims(f, x, name)) return;
+    if (x->shape & SHAPE_KNOWN || !names_of_dims(f, x, name)) return;
     for (int k = 0; k < MAX_NDIM; k++)
         if (names_dim(fn, numbered_name(f, 'd', (size_t)k))) return;
     for (size_t i = 0; i < fn->inputs.n; i++)
-        if (fuse_shape_root(f, x->arg[i]) == x->shape)
-            any |= name_open_dims(f, fn, i, name);
+        if (f->same[x->arg[i]] == x->shape) any |= name_open_dims(f, fn, i, name);
     if (any) graph_reinfer(fn);
 }
 
 static const Graph *make_function(Fuse *f, const FuseGroup *x) {
     Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
     fn->fused = true;
-    mark_members(f, x);
+    fuse_new_chunk(f);
     add_inputs(f, fn, x);
+    graph_reserve_last(fn, x->n, x->n + x->nconst, x->nin, x->nconst);
     for (uint32_t i = 0; i < x->n; i++)
-        copy_member(f, fn, member_of(x, i));
+        copy_member(f, fn, x->member[i]);
+    vec_reserve(fn->s, &fn->outputs, x->nres);
     for (size_t k = 0; k < x->nres; k++)
         vec_push(fn->s, &fn->outputs,
-                 ((Output){numbered_name(f, 'y', k), f->inner[x->result[k]]}));
+                 ((Output){f->result_name[k], f->inner[x->result[k]]}));
     name_dims(f, fn, x);
-    graph_trim(fn);
     return fn;
 }
 
 /* ---- functions that are there ---- */
 
-static bool is_same_key(const void *ctx, uint32_t i) {
-    const Fuse *f = ctx;
-    const FusedFunction *have = &f->made.p[i];
-    return have->n == f->key.n && memcmp(have->key, f->key.p, have->n) == 0;
+/* What a variable of the group is in the function, which is made of such a group. */
+static Var expected_inside(Fuse *f, const Graph *fn, Var v, Var in) {
+    if (f->seen[v] == f->chunk) return f->inner[v];
+    if (var_leaf(fn, in) != LEAF_CONST || var_type(fn, in) != var_type(f->g, v) ||
+        !value_identical(var_leafrec(fn, in)->value, var_leafrec(f->g, v)->value))
+        return VAR_NONE;
+    f->seen[v] = f->chunk;
+    return f->inner[v] = in;
+}
+
+static bool is_member_alike(Fuse *f, const Graph *fn, ApplyId id, ApplyId inside) {
+    const Apply *a = &f->g->apply[id], *b = &fn->apply[inside];
+    if (a->op != b->op || a->props != b->props || a->nin != b->nin ||
+        var_type(f->g, a->out) != var_type(fn, b->out))
+        return false;
+    for (size_t k = 0; k < a->nin; k++) {
+        Var in = apply_in(fn, inside)[k];
+        if (expected_inside(f, fn, apply_in(f->g, id)[k], in) != in) return false;
+    }
+    f->seen[a->out] = f->chunk;
+    f->inner[a->out] = b->out;
+    return true;
+}
+
+/* Is this the function that the group would get? */
+static bool is_function_of(Fuse *f, const FuseGroup *x, const Graph *fn) {
+    bool alike =
+        fn->napply == x->n && fn->inputs.n == x->narg && fn->outputs.n == x->nres;
+    fuse_new_chunk(f);
+    for (size_t i = 0; alike && i < x->narg; i++) {
+        alike = var_type(fn, (Var)i) == var_type(f->g, x->arg[i]);
+        f->seen[x->arg[i]] = f->chunk;
+        f->inner[x->arg[i]] = (Var)i;
+    }
+    for (uint32_t i = 0; alike && i < x->n; i++)
+        alike = is_member_alike(f, fn, x->member[i], i);
+    for (size_t k = 0; alike && k < x->nres; k++)
+        alike = fn->outputs.p[k].var == f->inner[x->result[k]];
+    return alike;
+}
+
+typedef struct FuseLookup {
+    Fuse *f;
+    const FuseGroup *x;
+} FuseLookup;
+
+static bool is_same_group(const void *ctx, uint32_t i) {
+    const FuseLookup *q = ctx;
+    const FusedFunction *have = &q->f->made.p[i];
+    if (!have->key) return !q->x->open && is_function_of(q->f, q->x, have->fn);
+    return have->n == q->f->key.n && memcmp(have->key, q->f->key.p, have->n) == 0;
 }
 
 /* For the group with the current key. Of functions that compute the same, the first one
- * is found. */
+ * is found. A key is kept only where dims are open, which the function names. */
 static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
+    FuseLookup q = {f, x};
     uint64_t hash = hash_bytes(f->key.p, f->key.n, 0);
-    uint32_t have = index_find(&f->made_index, hash, is_same_key, f);
+    uint32_t have = index_find(&f->made_index, hash, is_same_group, &q);
     if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have].fn;
     FusedFunction made = {.fn = make_function(f, x)};
     if (have == UINT32_MAX) {
-        made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
+        if (x->open) made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
         index_add(&f->made_index, hash, (uint32_t)f->made.n);
     }
     vec_push(f->g->s, &f->made, made);
     return made.fn;
 }
 
+/* The call's results; where no dim is open they are of the members' types. False: it
+ * isn't typed. */
+static bool append_call(Fuse *f, const Graph *fn, const FuseGroup *x, Var *out) {
+    Rewriter *r = f->r;
+    const Op *call = op_known(r->s, OP_CALL);
+    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
+    const Props *props = props_make(r->s, call, 1, &prop);
+    size_t mark = diag_count(r->s);
+    r->b.from = (Origin){f->g->origin[var_owner(f->g, x->result[0])].at,
+                         r->db->entry.p[r->current].name};
+    if (x->open) {
+        if (op_apply(&r->b, call, props, x->narg, x->arg, out)) return true;
+        rewriter_forget(r, mark);
+        return false;
+    }
+    const Type *type[MOST_OUTPUTS];
+    for (size_t k = 0; k < x->nres; k++)
+        type[k] = var_type(f->g, x->result[k]);
+    Var first = graph_apply(f->g, call, props, x->narg, x->arg, x->nres, type, false,
+                            false, r->b.from);
+    for (size_t k = 0; k < x->nres; k++)
+        out[k] = first + (Var)k;
+    return true;
+}
+
 /* Replaces the members' results by the call. */
 static bool call_fused(Fuse *f, const Graph *fn, const FuseGroup *x) {
     Rewriter *r = f->r;
     Var out[OUT_MAX];
-    const Op *call = op_known(r->s, OP_CALL);
-    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
-    size_t mark = diag_count(r->s);
-    r->b.from = (Origin){f->g->origin[var_owner(f->g, x->result[0])].at,
-                         r->db->entry.p[r->current].name};
-    if (!op_apply(&r->b, call, props_make(r->s, call, 1, &prop), x->narg, x->arg, out))
-        return rewriter_forget(r, mark), true;
+    if (!append_call(f, fn, x, out)) return true;
     rewriter_grow(r);
     for (size_t k = 0; k < x->nres; k++)
         if (var_type(f->g, out[k]) != var_type(f->g, x->result[k])) return true;
@@ -241,11 +309,9 @@ static bool call_fused(Fuse *f, const Graph *fn, const FuseGroup *x) {
     return rewriter_fired(r, r->current, x->nres, x->result, out);
 }
 
-bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n, ApplyId end) {
-    FuseGroup x = {.n = n + (end != APPLY_NONE),
-                   .member = member,
-                   .end = end,
-                   .shape = fuse_shape_root(f, f->g->apply[member[0]].out)};
+bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n) {
+    FuseGroup x = {
+        .n = n, .member = member, .shape = f->same[f->g->apply[member[0]].out]};
     describe_group(f, &x);
     if (x.nres == 0) return true; /* all who read it compute it */
     return call_fused(f, find_or_make_function(f, &x), &x);

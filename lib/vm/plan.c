@@ -240,6 +240,7 @@ Plan *plan_new(Graph *g, const PlanOptions *o) {
     *p = (Plan){.s = g->s, .g = g, .o = *o, .arena = a, .cell_of = MAP(g->s)};
     if (o->keep_all) p->o.no_reuse = p->o.no_inplace = true;
     take_roots(p, g);
+    if (o->threads != 1) graph_learn_names(g);
     if (!o->only_want) {
         p->flat = arena_alloc(a, g->nvar * sizeof *p->flat);
         memset(p->flat, 0xff, g->nvar * sizeof *p->flat);

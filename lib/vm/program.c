@@ -314,6 +314,7 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     Arena *a = p->arena;
     const Graph *fn = flatten_userops(p, whole);
     if (!fn) return NULL;
+    if (p->o.threads != 1) graph_learn_names(fn);
     uint8_t *live = graph_live(fn, a, ROOTS_RUN);
     widen_live(fn, live);
     ApplyId fold = final_fold(fn);

@@ -176,10 +176,11 @@ static bool write_const_array(TlgWriter *w, ConstFields *f, const Tensor *t) {
 
 bool tlg_write_constant(TlgWriter *w, uint32_t leaf) {
     const Leaf *l = var_leafrec(w->n->g, w->n->leaf[leaf]);
+    const FileRef *ref = leaf_ref(w->n->g, w->n->leaf[leaf]);
     ConstFields f = {.leaf = leaf};
-    if (l->ref && !w->options->pack) {
-        f.ref = sym(w->s, l->ref->file);
-        f.key = l->ref->key ? sym(w->s, l->ref->key) : 0;
+    if (ref && !w->options->pack) {
+        f.ref = sym(w->s, ref->file);
+        f.key = ref->key ? sym(w->s, ref->key) : 0;
     }
     if (l->value->kind == TYPE_TENSOR || l->value->kind == TYPE_RANDOM)
         return write_const_array(w, &f, &l->value->t);
@@ -362,7 +363,7 @@ bool tlg_read_constant(TlgReader *t) {
     t->leaf_code.p[f.leaf] = TLG_BARE_CONST;
     t->pending--;
     if (f.ref)
-        leaf_set_ref(t->g, l, sym_text(t->s, f.ref),
+        leaf_set_ref(t->g, l->var, sym_text(t->s, f.ref),
                      f.key ? sym_text(t->s, f.key) : NULL);
     return true;
 }

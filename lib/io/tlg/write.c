@@ -71,8 +71,8 @@ static LeafCode leaf_code(const Graph *g, Var v) {
         break;
     }
     if (!has_data(l->value)) return TLG_BARE_CONST;
-    bool small =
-        t->kind == TYPE_TENSOR && !l->ref && tensor_bytes(&l->value->t) <= TLG_INLINE;
+    bool small = t->kind == TYPE_TENSOR && !leaf_ref(g, v) &&
+                 tensor_bytes(&l->value->t) <= TLG_INLINE;
     return small ? TLG_INLINE_CONST : TLG_CONST;
 }
 

@@ -13,19 +13,19 @@ bool const_is_scalar(const Graph *g, Var v) {
 }
 
 static const char *constant_ref_text(Printer *p, Var v) {
-    const Leaf *l = var_leafrec(p->g, v);
-    const Value *c = l->value;
+    const FileRef *from = leaf_ref(p->g, v);
+    const Value *c = var_leafrec(p->g, v)->value;
     bool sparse = c->kind == TYPE_SPARSE && c->obj;
     if ((c->kind != TYPE_TENSOR && !sparse) || !value_has_data(c)) return NULL;
     int64_t size = sparse ? sparse_stored(c->obj) : tensor_size(&c->t);
-    if (!l->ref && size <= INLINE_MAX) return NULL;
+    if (!from && size <= INLINE_MAX) return NULL;
     if (p->ref) return p->ref(p->ref_ctx, p->g, v);
-    if (!l->ref) return NULL;
+    if (!from) return NULL;
     Str text = STR(p->g->s);
     str_puts(&text, "load(");
-    str_quote(&text, l->ref->file);
-    if (l->ref->key) str_puts(&text, ", ");
-    if (l->ref->key) str_quote(&text, l->ref->key);
+    str_quote(&text, from->file);
+    if (from->key) str_puts(&text, ", ");
+    if (from->key) str_quote(&text, from->key);
     str_putc(&text, ')');
     const char *kept = arena_str(p->arena, str_text(&text), text.n);
     str_free(&text);
