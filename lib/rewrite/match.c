@@ -185,6 +185,11 @@ bool match_bind_rest(MatchSearch *s, const Pat *p, const Apply *a) {
     return true;
 }
 
+static void set_bound(Match *m, uint32_t set, bool bound) {
+    for (; set; set &= set - 1)
+        m->bound[__builtin_ctz(set)] = bound;
+}
+
 /* Sets or clears the prop holes that this pattern is the first to bind. */
 uint32_t match_mark_props(MatchSearch *s, const Pat *p) {
     uint32_t set = 0;
@@ -192,14 +197,12 @@ uint32_t match_mark_props(MatchSearch *s, const Pat *p) {
         if (p->prop[i].is_hole && !s->m->bound[p->prop[i].hole])
             set |= UINT32_C(1) << p->prop[i].hole;
     if (p->rest >= 0 && !s->m->bound[p->rest]) set |= UINT32_C(1) << p->rest;
-    for (size_t i = 0; i < HOLE_MAX; i++)
-        if (set >> i & 1) s->m->bound[i] = true;
+    set_bound(s->m, set, true);
     return set;
 }
 
 void match_unmark_props(MatchSearch *s, uint32_t set) {
-    for (size_t i = 0; i < HOLE_MAX; i++)
-        if (set >> i & 1) s->m->bound[i] = false;
+    set_bound(s->m, set, false);
 }
 
 /* ---- goals ---- */
