@@ -125,13 +125,19 @@ static void show_profile(Session *s, const RewriteResult *q) {
             str_counted(s, q->before, "apply"), q->after);
     fprintf(stderr, "%10s %10s %10s %8s  %s\n", "time_us", "tried", "fired", "nodes",
             "rule");
-    for (size_t i = 0; i < q->nprofile; i++)
-        if (q->profile[i].tried)
-            fprintf(stderr, "%10.1f %10llu %10llu %+8lld  %s\n",
-                    q->profile[i].seconds * 1e6,
-                    (unsigned long long)q->profile[i].tried,
-                    (unsigned long long)q->profile[i].fired,
-                    (long long)q->profile[i].nodes, q->profile[i].name);
+    double rest = q->seconds - q->copying;
+    for (size_t i = 0; i < q->nprofile; i++) {
+        const RewriteProfile *p = &q->profile[i];
+        if (!p->tried) continue;
+        rest -= p->seconds;
+        fprintf(stderr, "%10.1f %10llu %10llu %+8lld  %s\n", p->seconds * 1e6,
+                (unsigned long long)p->tried, (unsigned long long)p->fired,
+                (long long)p->nodes, p->name);
+    }
+    fprintf(stderr, "%10.1f %10u %10s %8s  %s\n", q->copying * 1e6, q->copies, "", "",
+            "(copying the graph)");
+    fprintf(stderr, "%10.1f %10s %10s %8s  %s\n", rest * 1e6, "", "", "",
+            "(visiting Applies)");
 }
 
 static bool list_rewrites(Run *r, const RewriteQuery *q) {

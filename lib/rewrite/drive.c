@@ -100,6 +100,7 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
 }
 
 static void move_uses(Rewriter *r, Var from, Var to) {
+    r->counted = false;
     r->uses[to] += r->uses[from];
     r->parts[to] += r->parts[from];
     r->result[to] |= r->result[from];
@@ -550,9 +551,22 @@ static void need_roots(Rewriter *r) {
     need_result(r, g->until);
 }
 
-static void count_all_needs(Rewriter *r) {
+static void keep_states(Rewriter *r, unsigned kept) {
+    if (r->counted) kept |= COUNTED;
     for (ApplyId a = 0; a < r->napply; a++)
-        r->state[a] &= FROZEN | SETTLED | TRIED | NOFOLD;
+        r->state[a] &= (uint8_t)kept;
+}
+
+/* What the sweep doesn't visit will not be told if what it is made of changes. */
+static void forget_unneeded(Rewriter *r) {
+    for (ApplyId a = 0; a < r->napply; a++)
+        if (!(r->state[a] & COUNTED))
+            r->state[a] &= (uint8_t) ~(SETTLED | TRIED | NOFOLD);
+}
+
+static void count_all_needs(Rewriter *r) {
+    keep_states(r, FROZEN | SETTLED | TRIED | NOFOLD);
+    if (r->counted) return;
     if (r->uses_matter && r->nvar) {
         memset(r->uses, 0, r->nvar * sizeof *r->uses);
         memset(r->parts, 0, r->nvar * sizeof *r->parts);
@@ -567,13 +581,8 @@ static void count_all_needs(Rewriter *r) {
         for (size_t k = 0; k < r->g->apply[a].nin; k++)
             need_maker(r, rewriter_input(r, a, k));
     }
-}
-
-/* What the sweep doesn't visit will not be told if what it is made of changes. */
-static void forget_unneeded(Rewriter *r) {
-    for (ApplyId a = 0; a < r->napply; a++)
-        if (!(r->state[a] & COUNTED))
-            r->state[a] &= (uint8_t) ~(SETTLED | TRIED | NOFOLD);
+    forget_unneeded(r);
+    r->counted = r->uses_matter;
 }
 
 static void log_spent(const Rewriter *r) {
@@ -587,8 +596,7 @@ static void log_spent(const Rewriter *r) {
 
 static bool stage_ends(Rewriter *r) {
     log_spent(r);
-    for (ApplyId a = 0; a < r->napply; a++)
-        r->state[a] &= SETTLED | NOFOLD;
+    keep_states(r, SETTLED | NOFOLD);
     r->settled = !r->loose && !rewriter_limit_reached(r);
     return true;
 }
@@ -608,7 +616,6 @@ bool drive_stage(Rewriter *r, size_t first, size_t end) {
     do {
         fired = r->fired;
         count_all_needs(r);
-        forget_unneeded(r);
         sweep(r);
         r->sweeps++;
         if (r->failed) return r->stack.n = 0, false;

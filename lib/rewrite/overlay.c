@@ -69,6 +69,7 @@ static void free_sweeps(Rewriter *r) {
         mem_free(of_sweeps[i]);
     r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
     r->result = NULL, r->state = NULL;
+    r->counted = false;
     vec_free(&r->order);
 }
 
@@ -106,19 +107,22 @@ static void free_arrays(Rewriter *r) {
 /* Two graphs exist for a moment, and this is the peak of memory of a large one: what
  * the second one won't use goes first. */
 void rewriter_compact(Rewriter *r) {
+    double start = clock_seconds();
     free_arrays(r);
     /* merged before, and replacements are interned: there is nothing to merge */
     graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
     map_free(&r->literals);
     r->literals = MAP(r->s);
     r->nvar = r->napply = 0;
-    r->dirty = false;
+    r->dirty = r->counted = false;
     r->epoch++;
     r->compacted = r->g->napply;
     ifelse_note_effects(r);
     rewriter_grow(r);
     for (ApplyId a = 0; r->settled && a < r->napply; a++)
         r->state[a] = op_rare(r->g->apply[a].op)->fold_if ? 0 : SETTLED;
+    r->copying += clock_seconds() - start;
+    r->copies++;
 }
 
 void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,

@@ -97,6 +97,9 @@ typedef struct RewriteOptions {
 typedef struct RewriteResult {
     uint32_t fired, sweeps;
     size_t before, after; /* Applies */
+    double seconds;       /* all of it, with choosing rules and copying */
+    double copying;       /* copies of graphs without what was replaced, */
+    uint32_t copies;      /* and how many there were */
     size_t nprofile;
     const RewriteProfile *profile; /* session memory of the last call */
 } RewriteResult;

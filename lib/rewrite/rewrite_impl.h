@@ -89,8 +89,8 @@ typedef struct Rewriter Rewriter;
 /* Tries one Apply; on true out[k] replaces its output k (nout variables; an output that
  * stays is given itself). */
 typedef bool NodePass(Rewriter *r, ApplyId a, Var *out);
-/* Works on the whole graph r->g, which is sorted and has no forwards; fills r->forward.
- * False: diagnosed. */
+/* Works on the whole graph r->g, which is sorted and has no forwards, but see
+ * `forwards`; fills r->forward. False: diagnosed. */
 typedef bool GraphPass(Rewriter *r);
 typedef struct Pass {
     const char *name, *tags, *doc;
@@ -106,8 +106,9 @@ typedef struct Pass {
     bool (*takes)(const Op *op); /* may `node` handle Applies of the op? NULL: yes */
     bool all_const;              /* all inputs must be constants */
     bool uses;                   /* reads r->uses */
-    bool (*worth)(Rewriter *r);  /* may `graph` find something? Asked of a graph with
-                                  * forwards; NULL: yes */
+    bool forwards; /* `graph` takes forwards, and r->order if there is one */
+    bool (*worth)(Rewriter *r); /* may `graph` find something? Asked of a graph with
+                                 * forwards; NULL: yes */
 } Pass;
 extern const Pass rewrite_passes[];
 extern const size_t rewrite_npasses;
@@ -363,6 +364,8 @@ struct Rewriter {
     uint64_t budget; /* replacements allowed per entry and stage */
     uint16_t recent[64]; /* ring buffer of the entries that fired last */
     uint32_t fired, sweeps;
+    double copying;   /* seconds in compact, */
+    uint32_t copies;  /* and how often */
     uint32_t *number; /* replacements so far, over all graphs of a run */
     uint32_t epoch;   /* how often g was compacted */
     size_t current;   /* the graph pass being run */
@@ -381,6 +384,7 @@ struct Rewriter {
     bool fusing;          /* uniform and facts aren't */
     bool dirty;           /* something was replaced since the graph was compacted */
     bool uses_matter;     /* an entry of the stage asks for clients */
+    bool counted;         /* clients are as counting them again would find them */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
                            * compacted; NULL: none */
     /* view.c */

@@ -16,6 +16,8 @@ typedef struct RewriteRun {
     Database *db;
     const RewriteOptions *o;
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one to use */
+    double start, copying;                 /* seconds */
+    uint32_t copies;
     Why *why;
     LoopBodies *bodies; /* while each graph is rewritten, inner ones first */
 } RewriteRun;
@@ -51,10 +53,11 @@ static void compact_overlay(Rewriter *r) {
 
 /* `last`: no sweep follows. */
 static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e, bool last) {
-    double start = clock_seconds();
+    double start = clock_seconds() - r->copying; /* which isn't the pass's own */
     if (!stage_has_ops_of(r, e->pass) || (e->pass->worth && !e->pass->worth(r)))
         return true;
-    compact_overlay(r);
+    bool compacts = last || !e->pass->forwards || !r->order.n;
+    if (compacts) compact_overlay(r);
     if (last) rewriter_end_sweeps(r);
     uint32_t before = r->g->napply, fired = *r->number;
     size_t mark = diag_count(r->s);
@@ -62,13 +65,14 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e, bool last) {
     r->b.intern = false;
     bool ok = e->pass->graph(r) && !diag_failed(r->s, mark);
     r->b.intern = true;
-    r->dirty |= r->g->napply != before || *r->number != fired;
-    r->settled &= !r->dirty;
-    compact_overlay(r);
+    bool changed = r->g->napply != before || *r->number != fired;
+    r->dirty |= changed;
+    r->settled &= !changed;
+    if (compacts || changed) compact_overlay(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
     p->nodes += (int64_t)r->g->napply - before;
-    p->seconds += clock_seconds() - start;
+    p->seconds += clock_seconds() - r->copying - start;
     return ok;
 }
 
@@ -110,6 +114,8 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
     graph_trim(g);
     run->fired += r.fired;
     run->sweeps += r.sweeps;
+    run->copying += r.copying;
+    run->copies += r.copies;
     run->epoch = r.epoch + 1;
     rewriter_close(&r);
     return ok;
@@ -250,8 +256,11 @@ static Graph *private_copy(Graph *g, bool take, bool merge, bool apart) {
 
 static Graph *run_copy(RewriteRun *run, Graph *g) {
     bool apart = pin_destroyed_needed(g);
+    double start = clock_seconds();
     Graph *work =
         private_copy(g, run->o->takes_graph, merge_is_selected(run->db), apart);
+    run->copying = clock_seconds() - start;
+    run->copies = 1;
     if (!run_all_stages(run, work)) return graph_free(work), NULL;
     for (size_t i = 0; apart && i <= work->functions.n; i++)
         pin_destroyed_unmark(i ? work->functions.p[i - 1] : work);
@@ -303,7 +312,8 @@ static void log_rewriting(const RewriteRun *run, size_t before, size_t after) {
 }
 
 static void open_run(RewriteRun *run, Session *s, const RewriteOptions *o) {
-    *run = (RewriteRun){.s = s, .o = o, .db = database_open(s, &o->query)};
+    *run = (RewriteRun){.s = s, .o = o, .start = clock_seconds()};
+    run->db = database_open(s, &o->query);
     if (!run->db || !o->why || (run->why = why_new(s, run->db, o->why))) return;
     database_free(run->db);
     run->db = NULL;
@@ -312,7 +322,11 @@ static void open_run(RewriteRun *run, Session *s, const RewriteOptions *o) {
 static void close_run(RewriteRun *run, RewriteResult *r, size_t before,
                       const Graph *done) {
     if (r) {
-        *r = (RewriteResult){.fired = run->fired, .sweeps = run->sweeps};
+        *r = (RewriteResult){.fired = run->fired,
+                             .sweeps = run->sweeps,
+                             .seconds = clock_seconds() - run->start,
+                             .copying = run->copying,
+                             .copies = run->copies};
         r->before = before;
         r->after = done ? graph_all_applies(done) : 0;
         r->profile = database_profile(run->db, &r->nprofile);

@@ -181,7 +181,16 @@ static Facts facts_of(Rewriter *r, Var v) {
     return r->facts[v];
 }
 
+/* What only square matrices have, most matrices can't have by their types. */
+static bool may_have(const Type *t, Facts facts) {
+    static const Facts of_square =
+        FACT_SQUARE | FACT_SYMMETRIC | FACT_HERMITIAN | FACT_SEMIDEFINITE | FACT_POSDEF;
+    Dim rows = t->dim[t->ndim - 2], cols = t->dim[t->ndim - 1];
+    return !(facts & of_square) || rows == cols || !dim_is_known(rows) ||
+           !dim_is_known(cols);
+}
+
 bool rewriter_has_facts(Rewriter *r, Var v, Facts facts) {
-    if (!is_matrices(r, v)) return false;
+    if (!is_matrices(r, v) || !may_have(var_type(r->g, v), facts)) return false;
     return has(r->facts[v] & FACTS_DONE ? r->facts[v] : facts_of(r, v), facts);
 }

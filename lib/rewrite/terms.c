@@ -23,10 +23,11 @@ typedef struct Terms {
     bool product;
     TermsClass class;
     const Op *divide, *power, *square;
-    Clients clients;
-    const uint8_t *root;
-    uint8_t *within; /* by Apply: part of a tree that was met */
-    Map at[2];       /* variable -> index in term; by sign, where that matters */
+    uint8_t *reads;   /* by variable: how often it is read, or once more if it is a
+                         result; 2: more often */
+    uint8_t *counted; /* by Apply: something needs it */
+    uint8_t *within;  /* by Apply: part of a tree that was met */
+    Map at[2];        /* variable -> index in term; by sign, where that matters */
     Vec(Term) term, todo;
     size_t met, work; /* terms, and the operations that their factors or powers take */
     size_t constants; /* integers that were added up */
@@ -61,9 +62,8 @@ static ApplyId inner_sum(const Terms *t, Var v, const Type *type) {
     const Graph *g = t->r->g;
     ApplyId a = var_owner(g, v);
     int second;
-    bool once = t->clients.first[v + 1] - t->clients.first[v] == 1 && !t->root[v];
-    return a != APPLY_NONE && once && var_type(g, v) == type && !g->apply[a].serial &&
-                   splits(t, &g->apply[a], &second)
+    return a != APPLY_NONE && t->reads[v] == 1 && var_type(g, v) == type &&
+                   !g->apply[a].serial && splits(t, &g->apply[a], &second)
                ? a
                : APPLY_NONE;
 }
@@ -84,9 +84,9 @@ static Var whole_multiple(const Terms *t, Var v, int64_t *times) {
     bool power = a && t->product && t->class == TERMS_FLOAT && a->op == t->power,
          multiple = a && !t->product && rw_is(r, a, OP_MULTIPLY);
     if (a && t->product && t->class == TERMS_FLOAT && a->op == t->square)
-        return *times = 2, apply_in(r->g, id)[0];
+        return *times = 2, rewriter_input(r, id, 0);
     for (size_t k = power ? 1 : 0; (power || multiple) && k < 2; k++) {
-        Var c = apply_in(r->g, id)[k], x = apply_in(r->g, id)[!k];
+        Var c = rewriter_input(r, id, k), x = rewriter_input(r, id, !k);
         if (var_type(r->g, x) == var_type(r->g, v) && whole_constant(t, c, times) &&
             (multiple || *times > 0))
             return x;
@@ -158,7 +158,7 @@ static void collect_terms(Terms *t, ApplyId top) {
         bool minus = !t->product && rw_is(t->r, p, OP_NEGATIVE);
         t->within[a] = 1;
         for (size_t i = p->nin; i-- > 0;) {
-            Var v = apply_in(g, a)[i];
+            Var v = rewriter_input(t->r, a, i);
             int64_t times = minus || (i == 1 && second < 0) ? -x.times : x.times, n;
             if (inner_sum(t, v, type) != APPLY_NONE) {
                 vec_push(t->r->s, &t->todo, ((Term){v, times}));
@@ -305,10 +305,19 @@ static Terms terms_of(Rewriter *r, bool product, TermsClass class) {
                    .square = op_named(r->s, "square")};
 }
 
-/* 1 + the number of the last tree; 0: there is none. */
-static ApplyId end_of_trees(const Terms *t) {
-    ApplyId end = t->r->g->napply;
-    while (end > 0 && !may_gather(t, end - 1))
+/* Applies, inputs first: as numbered, but after replacements in the last sweep's
+ * order. */
+static size_t count_applies(const Rewriter *r) {
+    return r->dirty ? r->order.n : r->g->napply;
+}
+static ApplyId apply_at(const Rewriter *r, size_t i) {
+    return r->dirty ? r->order.p[i] : (ApplyId)i;
+}
+
+/* 1 + the place of the last tree; 0: there is none. */
+static size_t end_of_trees(const Terms *t) {
+    size_t end = count_applies(t->r);
+    while (end > 0 && !may_gather(t, apply_at(t->r, end - 1)))
         end--;
     return end;
 }
@@ -318,17 +327,60 @@ static bool any_tree(Rewriter *r, bool product, TermsClass class) {
     return end_of_trees(&t) > 0;
 }
 
+static void count_inputs(Terms *t, ApplyId a) {
+    t->counted[a] = 1;
+    for (size_t i = 0; i < t->r->g->apply[a].nin; i++) {
+        Var v = rewriter_input(t->r, a, i);
+        if (t->reads[v] < 2) t->reads[v]++;
+    }
+}
+
+static bool is_read(const Terms *t, ApplyId a) {
+    const Apply *p = &t->r->g->apply[a];
+    bool read = false;
+    for (Var v = p->out; v < p->out + p->nout; v++)
+        read |= t->reads[v] > 0;
+    return read;
+}
+
+/* What only an initial value needs, no sweep visits. */
+static void count_for_initial_values(Terms *t) {
+    VarList root = graph_roots(t->r->g, t->a, ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        vec_push(t->r->s, &t->todo, ((Term){rewriter_resolve(t->r, root.p[i]), 1}));
+    while (t->todo.n) {
+        ApplyId a = var_owner(t->r->g, t->todo.p[--t->todo.n].v);
+        if (a == APPLY_NONE || t->counted[a]) continue;
+        count_inputs(t, a);
+        for (size_t i = 0; i < t->r->g->apply[a].nin; i++)
+            vec_push(t->r->s, &t->todo, ((Term){rewriter_input(t->r, a, i), 1}));
+    }
+}
+
+static void count_reads(Terms *t) {
+    const Graph *g = t->r->g;
+    t->reads = NEW_N(t->a, g->nvar, uint8_t);
+    t->counted = NEW_N(t->a, g->napply, uint8_t);
+    VarList root = graph_roots(g, t->a, ROOTS_RUN | ROOTS_INIT);
+    for (size_t i = 0; i < root.n; i++)
+        t->reads[rewriter_resolve(t->r, root.p[i])] = 1;
+    for (size_t i = count_applies(t->r); i-- > 0;)
+        if (is_read(t, apply_at(t->r, i))) count_inputs(t, apply_at(t->r, i));
+    count_for_initial_values(t);
+}
+
 static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     Terms t = terms_of(r, product, class);
-    ApplyId end = end_of_trees(&t);
+    size_t end = end_of_trees(&t);
     if (end == 0) return true;
     t.a = arena_new(r->s);
-    t.clients = graph_clients(r->g, t.a, NULL);
-    t.root = graph_root_marks(r->g, t.a, ROOTS_RUN | ROOTS_INIT);
+    count_reads(&t);
     t.within = NEW_N(t.a, r->g->napply, uint8_t);
     bool ok = true;
-    for (ApplyId a = end; a-- > 0 && ok && !rewriter_limit_reached(r);)
-        if (!t.within[a] && may_gather(&t, a)) ok = look_at_tree(&t, a);
+    for (size_t i = end; i-- > 0 && ok && !rewriter_limit_reached(r);) {
+        ApplyId a = apply_at(r, i);
+        if (t.counted[a] && !t.within[a] && may_gather(&t, a)) ok = look_at_tree(&t, a);
+    }
     vec_free(&t.term);
     vec_free(&t.todo);
     arena_free(t.a);

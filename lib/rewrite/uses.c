@@ -43,6 +43,7 @@ static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
 void rewriter_count(Rewriter *r, ApplyId a) {
     if (r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
+    r->counted = false;
     if (!r->uses_matter) return;
     const Apply *p = &r->g->apply[a];
     bool parts = r->tries.p[r->op_at[a]].takes_part;
@@ -56,6 +57,7 @@ void rewriter_count(Rewriter *r, ApplyId a) {
 void rewriter_release(Rewriter *r, ApplyId a) {
     if (!r->uses_matter || !(r->state[a] & COUNTED)) return;
     r->state[a] &= (uint8_t)~COUNTED;
+    r->counted = false;
     bool parts = r->tries.p[r->op_at[a]].takes_part;
     for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
