@@ -361,12 +361,14 @@ static size_t ceil_div(int64_t a, int64_t b) {
     return (size_t)((a + b - 1) / b);
 }
 
-/* Chunks depend only on the program and the shapes. */
+/* Chunks depend only on the program and the shapes. They begin with whole cache lines,
+ * which is what can be written past the caches. */
 static void cut_chunks(Prep *p, uint32_t work, int64_t total) {
     int64_t chunk = CHUNK / work < total / CHUNKS ? CHUNK / work : total / CHUNKS;
     if (chunk < CHUNK_MIN) chunk = CHUNK_MIN;
     int64_t limit = p->ntile ? chunk / TILE_ROWS * 4 : chunk,
             tall = p->ntile ? TILE_ROWS : 1;
+    limit -= limit % ALIGNMENT;
     bool split = p->row > limit;
     p->row_chunk = split ? limit : p->row;
     p->rows_chunk = split || p->row == 0 ? tall : chunk / (p->row * tall) * tall;
