@@ -246,27 +246,56 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to) {
 
 /* ---- sums of columns ---- */
 
-/* What a loop needs to know of `rows` rows, step[] bytes apart, `tree` of which are
- * added as a tree; 0: none. */
-static void column_words(const NestRun *x, const BlockOp *op, const int64_t *step,
-                         int64_t rows, int64_t tree) {
+/* Rows that are added, step[] bytes apart; tree: so many of them at once as a tree, 0:
+ * none. */
+typedef struct ColumnRows {
+    int64_t n, tree, step[NEST_INPUTS];
+} ColumnRows;
+
+/* What a loop needs to know of n of them; more: they are added to earlier ones. */
+static void column_words(const NestRun *x, const BlockOp *op, const ColumnRows *c,
+                         int64_t n, bool more) {
     uint32_t nin = op->nin;
     void **word = x->arg + nin;
     for (uint32_t k = 0; k < nin; k++) {
-        put_word(&word[1 + k], step[k]);
-        put_word(&word[1 + nin + k], -rows * step[k]);
+        put_word(&word[1 + k], c->step[k]);
+        put_word(&word[1 + nin + k], -n * c->step[k]);
     }
-    put_word(&word[1 + 2 * nin], tree ? rows / tree : 0);
-    put_word(&word[2 + 2 * nin], tree ? rows % tree : rows);
+    put_word(&word[1 + 2 * nin], c->tree ? n / c->tree : 0);
+    put_word(&word[2 + 2 * nin], c->tree ? n % c->tree : n);
+    put_word(&word[3 + 2 * nin], more);
+}
+
+/* n columns where x->arg is. Of long rows a tree at a time: more than these are too
+ * many for the CPU's own prefetching, and can be in each other's way in the caches. */
+static void add_columns(const NestRun *x, const BlockOp *op, const ColumnRows *c,
+                        int64_t n) {
+    enum { LONG = 128 };
+    void **word = x->arg + op->nin;
+    int64_t rows = c->n, some;
+    if (n < LONG || c->tree == 0) {
+        op->loop((size_t)n, (const void *const *)x->arg, word);
+        return;
+    }
+    for (bool more = false; rows > 0; rows -= some, more = true) {
+        some = rows < c->tree ? rows : c->tree;
+        column_words(x, op, c, some, more);
+        op->loop((size_t)n, (const void *const *)x->arg, word);
+        for (uint32_t k = 0; k < op->nin; k++)
+            x->arg[k] = (char *)x->arg[k] + some * c->step[k];
+    }
+    column_words(x, op, c, c->n, false);
 }
 
 /* `all` columns from number `from` of a row on, along dim `along`, in one row after the
  * other. */
-static void sum_columns(const NestRun *x, const BlockOp *op, Rows *r, int along,
-                        int64_t row, int64_t from, int64_t all, double *acc) {
+static void sum_columns(const NestRun *x, const BlockOp *op, const ColumnRows *c,
+                        Rows *r, int along, int64_t row, int64_t from, int64_t all,
+                        double *acc) {
     const int64_t wide = x->p->ext[along];
     void **word = x->arg + op->nin;
     int64_t step[NEST_INPUTS];
+    column_words(x, op, c, c->n, false);
     for (uint32_t k = 0; k < op->nin; k++)
         step[k] = is_turned(r, k) ? x->b->size[r->slot[k]]
                                   : walk_stride(x->p, r->slot[k], along);
@@ -275,7 +304,7 @@ static void sum_columns(const NestRun *x, const BlockOp *op, Rows *r, int along,
         for (uint32_t k = 0; k < op->nin; k++)
             x->arg[k] = r->at[k] + from * step[k];
         word[0] = acc + done;
-        op->loop((size_t)n, (const void *const *)x->arg, word);
+        add_columns(x, op, c, n);
         if (done + n < all) rows_next(r, ++row);
     }
 }
@@ -294,14 +323,40 @@ bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
     const BlockOp *op = x->b->columns[0].op;
     int last = p->ndim - 1,
         along = q->rows > 1 ? dim_of_rows(p, q->at, q->stride, q->rows) : 0;
-    int64_t step[NEST_INPUTS], row = q->at / p->ext[last];
+    int64_t row = q->at / p->ext[last];
+    ColumnRows c = {.n = q->rows, .tree = COLUMN_TREE};
     if (along < 0 || along == last) return false;
     Rows r = rows_begin(x, op, last - 1, row);
     for (uint32_t k = 0; k < op->nin; k++)
-        step[k] = walk_stride(p, r.slot[k], along);
-    column_words(x, op, step, q->rows, COLUMN_TREE);
-    sum_columns(x, op, &r, last, row, q->at - row * p->ext[last], q->n, acc);
+        c.step[k] = walk_stride(p, r.slot[k], along);
+    sum_columns(x, op, &c, &r, last, row, q->at - row * p->ext[last], q->n, acc);
     return true;
+}
+
+/* Are all inputs contiguous, or single elements? */
+bool nest_is_flat(const BlockProgram *b, const Prep *p) {
+    const ColumnLoop *loop = &b->columns[0];
+    if (!loop->op || p->nest || p->rows != 1) return false;
+    for (uint32_t k = 0; k < loop->op->nin; k++)
+        if (p->access[b->slot[loop->op->arg + k]] !=
+            (loop->is_single[k] ? ACC_SCALAR : ACC_DIRECT))
+            return false;
+    return true;
+}
+
+void nest_sum_flat(const NestRun *x, const Piece *q, double *acc) {
+    const BlockProgram *b = x->b;
+    const ColumnLoop *loop = &b->columns[0];
+    ColumnRows c = {.n = q->rows, .tree = COLUMN_TREE};
+    for (uint32_t k = 0; k < loop->op->nin; k++) {
+        uint32_t i = b->slot[loop->op->arg + k];
+        int64_t size = loop->is_single[k] ? 0 : b->size[i];
+        c.step[k] = q->stride * size;
+        x->arg[k] = x->base[i] + q->at * size;
+    }
+    x->arg[loop->op->nin] = acc;
+    column_words(x, loop->op, &c, c.n, false);
+    add_columns(x, loop->op, &c, q->n);
 }
 
 bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count,
@@ -309,14 +364,13 @@ bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count,
     const Prep *p = x->p;
     const BlockOp *op = x->b->columns[1].op;
     int last = p->ndim - 1;
-    int64_t wide = p->ext[last - 1], step[NEST_INPUTS], run = at / count,
-            row = run / wide;
+    int64_t wide = p->ext[last - 1], run = at / count, row = run / wide;
+    ColumnRows c = {.n = count};
     if (count != p->ext[last] || at % count) return false;
     Rows r = rows_begin(x, op, last - 2, row);
     for (uint32_t k = 0; k < op->nin; k++)
-        step[k] = is_turned(&r, k) ? wide * x->b->size[r.slot[k]]
-                                   : walk_stride(p, r.slot[k], last);
-    column_words(x, op, step, count, 0);
-    sum_columns(x, op, &r, last - 1, row, run - row * wide, n, acc);
+        c.step[k] = is_turned(&r, k) ? wide * x->b->size[r.slot[k]]
+                                     : walk_stride(p, r.slot[k], last);
+    sum_columns(x, op, &c, &r, last - 1, row, run - row * wide, n, acc);
     return true;
 }

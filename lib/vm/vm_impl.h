@@ -50,13 +50,14 @@ typedef struct BlockOp {
 /* A loop that sums columns of a program's result in float64, over rows whose columns
  * are adjacent or a single element: in the order of the loops of reductions, or row
  * after row. Its output is followed by the steps of its inputs from row to row, those
- * back to the first one, and how many times COLUMN_TREE rows, and other rows, there
- * are. */
+ * back to the first one, how many times COLUMN_TREE rows, and other rows, there are,
+ * and whether they are added to what is there. */
 typedef enum ColumnWord {
     COLUMN_STEPS,
     COLUMN_BACK,
     COLUMN_TREES,
-    COLUMN_ROWS
+    COLUMN_ROWS,
+    COLUMN_MORE
 } ColumnWord;
 enum { COLUMN_TREE = 8 };
 typedef struct ColumnLoop {
@@ -590,6 +591,9 @@ void nest_run(const NestRun *x, int64_t at, int64_t n, char *to);
 /* As Pieces have them. */
 bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc);
 bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, double *acc);
+/* The same of columns without a nest, if inputs are read in place. */
+bool nest_is_flat(const BlockProgram *b, const Prep *p);
+void nest_sum_flat(const NestRun *x, const Piece *q, double *acc);
 /* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */

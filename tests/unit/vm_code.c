@@ -164,7 +164,7 @@ static bool same_bits(const Tensor *x, const Tensor *y) {
 }
 
 static size_t with_code; /* plans */
-static struct { size_t nests, rows, turned; /* steps */ } used;
+static struct { size_t nests, rows, turned, flat; /* steps */ } used;
 
 static void count_loops(const Machine *m) {
     for (uint32_t k = 0; k < m->p->nins; k++) {
@@ -172,6 +172,7 @@ static void count_loops(const Machine *m) {
         used.nests += p && p->nest;
         used.rows += p && p->nest && m->p->ins[k].prog->columns[0].op;
         used.turned += p && p->turns;
+        used.flat += p && m->p->ins[k].prog && nest_is_flat(m->p->ins[k].prog, p);
     }
 }
 
@@ -395,6 +396,16 @@ static void be_distances(Cube *c) {
     }
 }
 
+/* Sums of columns of what doesn't broadcast, but for a single element. */
+static void be_flat(Cube *c) {
+    c->sum = rnd(4) ? "sum" : "mean";
+    c->axis.value = PROP_INT((int64_t)rnd(2));
+    memset(c->one, 0, sizeof c->one);
+    bool one = rnd(2);
+    for (int k = 0; k < CUBE; k++)
+        c->one[INPUTS - 1][k] = one;
+}
+
 static void test_cubes(int level) {
     Session *s = session_new(NULL, NULL);
     session_options(s)->threads = 2;
@@ -416,6 +427,7 @@ static void test_cubes(int level) {
             for (int k = 0; k < CUBE; k++)
                 c.one[i][k] = i != whole && rnd(2);
         if (round % 3 == 0) be_distances(&c);
+        if (round % 5 == 1) be_flat(&c);
         compare_cube(s, &c, level, round);
     }
     session_free(s);
@@ -564,9 +576,10 @@ static void sum_fenced(const BlockProgram *b, const ColumnLoop *loop, size_t n,
         memcpy(&at[nin + 1 + i], &step, sizeof step);
         memcpy(&at[2 * nin + 1 + i], &back, sizeof back);
     }
-    size_t left = rows - trees * 8;
+    size_t left = rows - trees * 8, more = rows % 2 == n % 2;
     memcpy(&at[3 * nin + 1], &trees, sizeof trees);
     memcpy(&at[3 * nin + 2], &left, sizeof left);
+    memcpy(&at[3 * nin + 3], &more, sizeof more);
     const void *in[MANY];
     memcpy(in, at, nin * sizeof *in);
     CHECK(call_loop(op->loop, n, in, at + nin));
@@ -651,9 +664,10 @@ int main(void) {
         CHECK((with_code > 0) == has_code(level));
         test_broadcast(level);
         test_cubes(level);
-        bool all = used.nests > 100 && used.rows > 30 && used.turned > 30;
-        CHECK(all == has_code(level), "%zu nests, %zu of rows, %zu turned", used.nests,
-              used.rows, used.turned);
+        bool all =
+            used.nests > 100 && used.rows > 30 && used.turned > 30 && used.flat > 20;
+        CHECK(all == has_code(level), "%zu nests, %zu of rows, %zu turned, %zu flat",
+              used.nests, used.rows, used.turned, used.flat);
         test_sums(level);
         test_fences(level);
         test_masks(level);

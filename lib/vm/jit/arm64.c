@@ -269,6 +269,13 @@ void asm_store_total(Asm *a, int from, int operand) {
     a->eight = before.eight;
 }
 
+void asm_load_total(Asm *a, int to, int operand) {
+    Asm before = *a;
+    a->eight = true;
+    asm_load(a, to, operand);
+    a->eight = before.eight;
+}
+
 void asm_copy_sum(Asm *a, int to, int x) {
     emit(a, a64_bits(A64_ORR, hardware(to), hardware(x), hardware(x)));
 }
@@ -288,6 +295,14 @@ void asm_start_rest(Asm *a) {
 
 void asm_mask_step(Asm *a) {
     (void)a;
+}
+
+size_t asm_unless_rest(Asm *a) {
+    return a->code.n;
+}
+
+void asm_ask(Asm *a, int operand, size_t ahead) {
+    (void)a, (void)operand, (void)ahead;
 }
 
 void asm_widen(Asm *a, int to, int x, int half) {

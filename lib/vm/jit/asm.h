@@ -37,6 +37,8 @@ typedef struct Asm {
         masked; /* these load and store what is left after the whole vectors, at once */
     bool eight; /* an element has so many bytes, or else four */
     AsmKind kind; /* of the elements of the op that follows */
+    bool passes;  /* it compares for the next op alone, which chooses, or it is that
+                   * one: the mask need not be in a vector */
 } Asm;
 
 typedef enum AsmOp {
@@ -86,6 +88,9 @@ enum { ASM_INPUTS = 3 };
 static inline bool asm_makes_mask(AsmOp op) {
     return op >= ASM_EQUAL && op <= ASM_NOT;
 }
+static inline bool asm_compares(AsmOp op) {
+    return op >= ASM_EQUAL && op <= ASM_ISFINITE;
+}
 static inline bool asm_reads_mask(AsmOp op, uint32_t i) {
     return (op >= ASM_BOTH && op <= ASM_ONE_WHERE) || (op == ASM_WHERE && i == 0);
 }
@@ -134,8 +139,12 @@ void asm_store_sum(Asm *a, int from, int i);
 void asm_start_turns(Asm *a, int k);
 void asm_start_rest(Asm *a);
 void asm_mask_step(Asm *a);
+size_t asm_unless_rest(Asm *a); /* jumps, to a position set by asm_here, at its end */
+/* Asks for the cache line so many bytes after an operand's element, if that pays. */
+void asm_ask(Asm *a, int operand, size_t ahead);
 /* The first element, or a vector of a->widest, where an operand and the counter are. */
 void asm_store_total(Asm *a, int from, int operand);
+void asm_load_total(Asm *a, int to, int operand);
 void asm_copy_sum(Asm *a, int to, int x);
 void asm_add_sum(Asm *a, int to, int x);
 /* to = as float64, the lower or upper half of float32 x, if that fills a vector of

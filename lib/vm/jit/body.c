@@ -174,11 +174,24 @@ static void store(Coder *c, const Run *r, uint32_t k, int from, int out, bool pa
         asm_store(&c->a, from, operand, past && c->a.width != WIDTH_ONE);
 }
 
+/* Does op k compare for the next one alone, which chooses? */
+static bool passes_mask(const Coder *c, const Run *r, uint32_t k) {
+    const BlockProgram *b = c->b;
+    const BlockOp *op = &b->op[k], *next = op + 1;
+    if (k + 1 >= r->to || !asm_compares(c->coded[k]->op) ||
+        c->coded[k + 1]->op != ASM_WHERE)
+        return false;
+    uint32_t v = b->value[op->arg + op->nin];
+    return b->value[next->arg] == v && c->last[v] == k + 1 &&
+           !jit_is_output(b, b->slot[op->arg + op->nin]);
+}
+
 bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
     const BlockProgram *b = c->b;
     c->free = ((1U << ASM_VECTORS) - 1) & ~c->fixed;
     forget_registers(c, r);
     if (r->steps && !load_all(c, r)) return false;
+    bool passed = false;
     for (uint32_t k = r->from; k < r->to; k++) {
         uint32_t nin = b->op[k].nin;
         const uint32_t *value = b->value + b->op[k].arg, result = value[nin];
@@ -188,6 +201,9 @@ bool jit_emit_body(Coder *c, const Run *r, bool past, int *sum) {
             if ((in[i] = at_hand(c, r, value[i])) < 0) return false;
         int to = register_for(c, k, value, nin), out = find_operand(&r->out, result);
         if (to < 0) return false;
+        bool passes = passes_mask(c, r, k);
+        c->a.passes = passes || passed;
+        passed = passes;
         emit_op(c, c->coded[k]->op, to, in);
         if (out >= 0 && r->adds)
             jit_emit_sum(c, r, to, sum);

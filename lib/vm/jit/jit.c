@@ -428,7 +428,7 @@ static void put_columns(const Run *r, const uint8_t *code, Arena *arena, uint32_
     to->is_single = NEW_N(arena, r->in.n, bool);
     memcpy(to->is_single, r->single, r->in.n * sizeof *r->single);
     put_run(r, code + r->loop, to->op, at);
-    need_words(b, r->in.n + jit_column_word(r, COLUMN_ROWS) + 1);
+    need_words(b, r->in.n + jit_column_word(r, COLUMN_MORE) + 1);
 }
 
 static uint32_t operands(const Run *r) {

@@ -10,6 +10,8 @@ enum {
     SUM_MAX = 16,    /* ops before a sum: more of them hide its cost */
     SUM_HALVES = 1,  /* ops before a sum, in halves of vectors */
     COLUMN_MAX = 10, /* ops before a sum of columns: they are compiled often */
+    ASKED = 4,       /* inputs that are prefetched */
+    AHEAD = 4096,    /* bytes, before they are read */
     TURN = 5,        /* PIECE_SUMS are 2^TURN */
     LEVELS = 3       /* COLUMN_TREE rows are added pair by pair: 2^LEVELS of them */
 };
@@ -43,29 +45,40 @@ static void take_sum_registers(Coder *c) {
         c->fixed |= 1U << (c->sum + i);
 }
 
-/* Fewer than PIECE_SUMS elements, in as many steps, of which the last may be empty. */
+/* Fewer than PIECE_SUMS elements, in as many masked steps as these take; a mask is that
+ * of what is added, too. */
 static bool emit_sum_rest(Coder *c, const Run *r) {
     Asm *a = &c->a;
-    size_t skip = asm_unless_before(a, END_ELEMENTS);
+    a->width = a->eight ? a->widest : a->widest - 1;
+    size_t end[PIECE_SUMS];
+    int steps = 0;
     bool ok = true;
     asm_start_rest(a);
     a->masked = true;
     for (int sum = 0; ok && sum < c->nsum;) {
+        end[steps++] = asm_unless_rest(a);
         asm_mask_step(a);
         ok = jit_emit_body(c, r, false, &sum);
         asm_step(a);
     }
     a->masked = false;
-    asm_here(a, skip);
+    while (steps > 0)
+        asm_here(a, end[--steps]);
     return ok;
 }
 
-/* Of float32, at most 256 bits at a time, which become 512. Where there are no longer
- * vectors and few ops, half of them: that costs less than to take halves apart. */
+/* Of float32 with few ops, half a vector at a time, which becomes a whole one: that
+ * costs less than to take halves apart. */
 static Width sum_width(const Asm *a, const Run *r) {
-    if (a->eight || a->widest < WIDTH_256) return a->widest;
-    return a->widest == WIDTH_256 && r->to - r->from <= SUM_HALVES ? WIDTH_128
-                                                                   : WIDTH_256;
+    bool halves = !a->eight && a->widest > WIDTH_128 && r->to - r->from <= SUM_HALVES;
+    return halves ? a->widest - 1 : a->widest;
+}
+
+/* Prefetches what a later turn reads: the CPU's own prefetching stops at a page. */
+static void ask_ahead(Asm *a, const Run *r, size_t bytes) {
+    for (uint32_t i = 0; i < r->in.n && i < ASKED; i++)
+        for (size_t line = 0; line < bytes; line += 64)
+            asm_ask(a, (int)i, AHEAD + line);
 }
 
 /* PIECE_SUMS elements a turn. */
@@ -81,6 +94,7 @@ static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
     if (asm_masks(a)) asm_start_turns(a, TURN);
     AsmEnd end = asm_masks(a) ? END_VECTORS : END_ELEMENTS;
     size_t skip = asm_unless_before(a, end), top = a->code.n;
+    ask_ahead(a, r, PIECE_SUMS * (a->eight ? 8 : 4));
     for (int sum = 0; sum < c->nsum;) {
         if (!jit_emit_body(c, r, false, &sum)) return false;
         asm_step(a);
@@ -134,15 +148,15 @@ static void emit_column(Coder *c, int result, int row, bool tree) {
 }
 
 /* What follows output 0, the sums, in float64: the steps of the inputs from row to row,
- * those back to the first one, the number of times COLUMN_TREE rows, of the other rows.
- */
+ * those back to the first one, the number of times COLUMN_TREE rows, of the other rows,
+ * whether there are sums already. */
 uint32_t jit_column_word(const Run *r, ColumnWord what) {
     return 1 +
            (what < COLUMN_TREES ? what * r->in.n : 2 * r->in.n + what - COLUMN_TREES);
 }
 
 static bool takes_columns(const Asm *a, const Run *r) {
-    return jit_column_word(r, COLUMN_ROWS) < ASM_WORDS && r->in.n + 2 <= ASM_POINTERS &&
+    return jit_column_word(r, COLUMN_MORE) < ASM_WORDS && r->in.n + 2 <= ASM_POINTERS &&
            (a->eight || a->widest > WIDTH_128);
 }
 
@@ -174,10 +188,13 @@ static bool emit_columns(Coder *c, const Run *r, Width width, AsmEnd end,
     Asm *a = &c->a;
     size_t skip = asm_unless_before(a, end), top = a->code.n;
     Width vectors = a->width;
-    int sum = c->sum + LEVELS, out = (int)r->in.n;
+    int sum = c->sum + LEVELS, out = (int)r->in.n, counter = out + 1;
     asm_spread(a, a->eight ? sum : c->sum - 1, nothing);
     if (!a->eight) asm_widen(a, sum, c->sum - 1, 0);
     a->width = width;
+    size_t none = asm_count(a, counter, jit_column_word(r, COLUMN_MORE));
+    asm_load_total(a, sum, out);
+    asm_here(a, none);
     if ((trees && !emit_rows(c, r, COLUMN_TREE, COLUMN_TREES)) ||
         !emit_rows(c, r, 1, COLUMN_ROWS))
         return false;
@@ -248,7 +265,8 @@ static void code_columns(Coder *c, bool turned) {
              .columns = true,
              .turned = turned};
     size_t begin = c->a.code.n;
-    if (b->nop > COLUMN_MAX || !jit_has_rows(b, turned) || !keeps_columns(b, turned))
+    if (b->nop > COLUMN_MAX || !keeps_columns(b, turned) ||
+        (turned && !jit_has_rows(b, true)))
         return;
     for (uint32_t k = 0; k < b->nop; k++)
         if (!c->coded[k] || !jit_fits(b, 0, k)) return;

@@ -133,23 +133,42 @@ void asm_add_sum(Asm *a, int to, int x) {
     emit_wide(a, f, a->widest, to, to, x);
 }
 
-void asm_store_total(Asm *a, int from, int operand) {
+/* As the elements of columns are: of as many float64. */
+static Asm set_total(Asm *a) {
     Asm before = *a;
     a->eight = true;
     if (a->width != WIDTH_ONE) a->width = a->widest;
+    return before;
+}
+
+static void unset_total(Asm *a, const Asm *before) {
+    a->eight = before->eight;
+    a->width = before->width;
+}
+
+void asm_store_total(Asm *a, int from, int operand) {
+    Asm before = set_total(a);
     asm_store(a, from, operand, false);
-    a->eight = before.eight;
-    a->width = before.width;
+    unset_total(a, &before);
+}
+
+void asm_load_total(Asm *a, int to, int operand) {
+    Asm before = set_total(a);
+    asm_load(a, to, operand);
+    unset_total(a, &before);
 }
 
 void asm_copy_sum(Asm *a, int to, int x) {
     emit_wide(a, sum_form(a, X_MOVE), a->widest, to, NO_REG, x);
 }
 
-/* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one. */
+/* vcvtps2pd takes the lower half, to which vextractf128 brings the upper one, or
+ * vextractf64x4. */
 void asm_widen(Asm *a, int to, int x, int half) {
     if (half) {
-        emit_wide(a, x86_form(PP_66, MAP_0F3A, 0x19, false), WIDTH_256, x, NO_REG, to);
+        bool wide = a->widest == WIDTH_512;
+        emit_wide(a, x86_form(PP_66, MAP_0F3A, wide ? 0x1B : 0x19, wide), a->widest, x,
+                  NO_REG, to);
         x86_byte(a, 1);
         x = to;
     }
@@ -189,6 +208,18 @@ static void emit_zero(Asm *a, int r) {
     emit_rex(a, r, r);
     x86_byte(a, 0x31);
     mod_rm(a, 3, r, r);
+}
+
+/* test r, r, and a jump, to a position set by asm_here. */
+enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85 };
+static size_t emit_if(Asm *a, unsigned what, int r) {
+    emit_rex(a, r, r);
+    x86_byte(a, 0x85);
+    mod_rm(a, 3, r, r);
+    x86_byte(a, 0x0F);
+    x86_byte(a, what);
+    emit_word32(a, 0);
+    return a->code.n;
 }
 
 /* Group 1 of the operations with a byte, by its number. */
@@ -287,6 +318,20 @@ void asm_mask_step(Asm *a) {
     emit_shift(a, SHIFT_RIGHT, RSI, asm_bytes(a) >> element_shift(a));
 }
 
+size_t asm_unless_rest(Asm *a) {
+    return emit_if(a, IF_ZERO, RSI);
+}
+
+void asm_ask(Asm *a, int operand, size_t ahead) { /* prefetcht0 [r + rax + 32 bits] */
+    int base = pointer_of[operand];
+    if (base > 7) x86_byte(a, 0x41);
+    x86_byte(a, 0x0F);
+    x86_byte(a, 0x18);
+    mod_rm(a, 2, 1, INDEXED);
+    x86_byte(a, (unsigned)(RAX << 3) | (unsigned)(base & 7));
+    emit_word32(a, ahead);
+}
+
 void asm_start_vectors(Asm *a) {
     if (asm_masks(a)) emit_mask(a);
     emit_copy_end(a);
@@ -353,18 +398,6 @@ void asm_move(Asm *a, int operand, uint32_t word) {
 
 void asm_move_on(Asm *a, int operand, int bytes) {
     with_byte(a, BYTE_ADD, pointer_of[operand], bytes);
-}
-
-/* test r, r, and a jump, to a position set by asm_here. */
-enum { IF_ZERO = 0x84, IF_NOT_ZERO = 0x85 };
-static size_t emit_if(Asm *a, unsigned what, int r) {
-    emit_rex(a, r, r);
-    x86_byte(a, 0x85);
-    mod_rm(a, 3, r, r);
-    x86_byte(a, 0x0F);
-    x86_byte(a, what);
-    emit_word32(a, 0);
-    return a->code.n;
 }
 
 size_t asm_count(Asm *a, int operand, uint32_t word) {

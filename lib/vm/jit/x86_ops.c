@@ -31,17 +31,31 @@ static Form blend_form(const Asm *a) {
     return x86_form(PP_66, MAP_0F3A, a->eight ? 0x4B : 0x4A, false);
 }
 
+/* Do masks come from k1 and go there? Of 512 bits they must; narrower ones of a CPU
+ * that has it may, and by vblendvps a choice costs some of these CPUs more. */
+static bool by_k1(const Asm *a) {
+    return a->widest == WIDTH_512 && a->width != WIDTH_ONE;
+}
+
+static void compare_to_k1(Asm *a, Form f, int how, int x, int y) {
+    f.evex = true;
+    f.w = a->eight;
+    x86_registers(a, f, K1, x, y);
+    x86_byte(a, (unsigned)how);
+}
+
 /* to = y where y is a nan. */
 static void emit_unless_nan(Asm *a, int to, int y) {
-    bool mask = a->width == WIDTH_512;
-    x86_registers(a, x86_element(a, X_COMPARE), mask ? K1 : ASM_SPARE, y, y);
-    x86_byte(a, UNORDERED);
-    if (mask) {
+    if (by_k1(a)) {
         Form f = x86_packed(a, X_MOVE);
         f.mask = K1;
+        f.w = a->eight;
+        compare_to_k1(a, x86_packed(a, X_COMPARE), UNORDERED, y, y);
         x86_registers(a, f, to, NO_REG, y);
         return;
     }
+    x86_registers(a, x86_element(a, X_COMPARE), ASM_SPARE, y, y);
+    x86_byte(a, UNORDERED);
     x86_registers(a, blend_form(a), to, to, y);
     x86_byte(a, (unsigned)ASM_SPARE << 4);
 }
@@ -55,23 +69,31 @@ static void emit_k1(Asm *a, int to) {
     x86_byte(a, 0xFF);
 }
 
+static bool keeps_k1(const Asm *a) {
+    return by_k1(a) && a->passes;
+}
+
 static void emit_mask_of(Asm *a, int how, int to, int x, int y) {
-    bool mask = a->width == WIDTH_512;
-    x86_registers(a, x86_element(a, X_COMPARE), mask ? K1 : to, x, y);
+    if (a->width == WIDTH_512 || keeps_k1(a)) {
+        compare_to_k1(a, x86_packed(a, X_COMPARE), how, x, y);
+        if (!keeps_k1(a)) emit_k1(a, to);
+        return;
+    }
+    x86_registers(a, x86_element(a, X_COMPARE), to, x, y);
     x86_byte(a, (unsigned)how);
-    if (mask) emit_k1(a, to);
 }
 
 /* to = x where the mask is set, else y: vblendvps, or vptestmd and vblendmps. */
 static void emit_where(Asm *a, int to, int mask, int x, int y) {
-    if (a->width != WIDTH_512) {
+    if (a->width != WIDTH_512 && !keeps_k1(a)) {
         x86_registers(a, blend_form(a), to, y, x);
         x86_byte(a, (unsigned)mask << 4);
         return;
     }
     Form f = x86_form(PP_66, MAP_0F38, 0x65, a->eight);
     f.mask = K1;
-    x86_registers(a, x86_form(PP_66, MAP_0F38, 0x27, a->eight), K1, mask, mask);
+    if (!keeps_k1(a))
+        x86_registers(a, x86_form(PP_66, MAP_0F38, 0x27, a->eight), K1, mask, mask);
     x86_registers(a, f, to, y, x);
 }
 
@@ -262,11 +284,10 @@ static void emit_not(Asm *a, int to) {
 }
 
 static void emit_comparison(Asm *a, int how, int to, int x, int y, int k) {
-    if (a->width == WIDTH_512) {
+    if (a->width == WIDTH_512 || keeps_k1(a)) {
         int code = a->kind == ASM_UNSIGNED ? 0x1E : 0x1F;
-        x86_registers(a, whole(a, MAP_0F3A, code), K1, x, y);
-        x86_byte(a, (unsigned)how);
-        emit_k1(a, to);
+        compare_to_k1(a, whole(a, MAP_0F3A, code), how, x, y);
+        if (!keeps_k1(a)) emit_k1(a, to);
         return;
     }
     int base = how & 3;
