@@ -598,8 +598,32 @@ static void put_piece(void *ctx, unsigned worker, const Piece *q, char *to,
     if (fault) atomic_fetch_or_explicit(&e->fault, fault, memory_order_relaxed);
 }
 
+/* All n elements by one call, where the program is one loop over inputs in place. */
+static bool adds_directly(const Exec *e) {
+    const BlockProgram *b = e->b;
+    const Prep *p = e->p;
+    bool direct = p->rows == 1 && b->nrun == 1;
+    for (uint32_t k = 0; direct && k < b->adds->nin; k++)
+        direct = p->access[b->slot[b->adds->arg + k]] == ACC_DIRECT;
+    return direct;
+}
+
+static int64_t add_direct(void *ctx, unsigned worker, int64_t at, int64_t n,
+                          double *sum) {
+    Exec *e = ctx;
+    const BlockProgram *b = e->b;
+    const BlockOp *op = b->adds;
+    const uint32_t *slot = b->slot + op->arg;
+    void **arg = worker_of(e, worker)->arg;
+    for (uint32_t k = 0; k < op->nin; k++)
+        arg[k] = e->base[slot[k]] + at * b->size[slot[k]];
+    arg[op->nin] = sum;
+    op->loop((size_t)n, (const void *const *)arg, arg + op->nin);
+    return n;
+}
+
 /* Stops at the end of a row whose length isn't a multiple of PIECE_SUMS, unless it is
- * the last one and the loop takes what is left. */
+ * the last one. */
 static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
                          double *sum) {
     Exec *e = ctx;
@@ -614,7 +638,7 @@ static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
     for (bool whole = most > 0; whole && took < n; row++, from = 0) {
         end = p->row - from < n - took ? p->row : from + n - took;
         whole = (end - from) % PIECE_SUMS == 0;
-        if (!b->adds_rest || took + end - from < n) end -= (end - from) % PIECE_SUMS;
+        if (took + end - from < n) end -= (end - from) % PIECE_SUMS;
         took += end - from;
         for (go_to(e, w, row); from < end; from += most) {
             size_t k = (size_t)(end - from < most ? end - from : most);
@@ -655,7 +679,9 @@ bool block_run_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {
     Pieces made = {.make = make_piece,
                    .put = e.b->folded >= e.b->nplaced ? put_piece : NULL,
                    .work = e.b->work,
-                   .add = e.b->adds ? add_piece : NULL,
+                   .add = !e.b->adds          ? NULL
+                          : adds_directly(&e) ? add_direct
+                                              : add_piece,
                    .sum_rows = (p->nest && e.b->columns[0].op) || nest_is_flat(e.b, p)
                                    ? sum_rows
                                    : NULL,

@@ -94,9 +94,7 @@ typedef struct BlockProgram {
                       * the number of steps, which becomes that of those left: more
                       * than 0 where the loop was to end; NULL: no such loop */
     BlockOp *adds;   /* run[nrun - 1] as a loop that adds the reduced output to the
-                      * sums of Pieces, a multiple of their number at a time, or any
-                      * number if adds_rest; NULL: no such loop */
-    bool adds_rest;
+                      * sums of Pieces; NULL: no such loop */
     ColumnLoop columns[2];  /* [0]: columns along the last dim; [1]: along the one
                              * before it, row after row, for sums of short rows */
     uint32_t *slot, *value; /* by BlockOp.arg */

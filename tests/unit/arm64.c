@@ -106,6 +106,7 @@ int main(void) {
         {"add x3, x17, #4095", 0x913FFE23, a64_add(3, 17, 4095)},
         {"add x4, x4, x17", 0x8B110084, a64_add_register(4, 4, 17)},
         {"add x16, x3, x30", 0x8B1E0070, a64_add_register(16, 3, 30)},
+        {"sub x1, x12, x30", 0xCB1E0181, a64_subtract_register(1, 12, 30)},
         {"sub x12, x12, #1", 0xD100058C, a64_subtract(12, 12, 1)},
         {"sub x30, x2, #4095", 0xD13FFC5E, a64_subtract(30, 2, 4095)},
         {"cmp x3, x1", 0xEB01007F, a64_compare(3, 1)},

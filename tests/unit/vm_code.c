@@ -623,8 +623,7 @@ static void run_all_fenced(Graph *g) {
                 for (int i = 0; i < 2 && n < 34; i++)
                     if (b->columns[i].op)
                         sum_fenced(b, &b->columns[i], n, n < 16 ? 19 : 9, end);
-                if (b->adds && (b->adds_rest || n % PIECE_SUMS == 0))
-                    run_fenced(b, b->adds, n, end, IS_SUMS);
+                if (b->adds) run_fenced(b, b->adds, n, end, IS_SUMS);
             }
     }
     plan_free(p);

@@ -76,7 +76,12 @@ void reduce_join_segments(const Reduction *j);
 /* n elements, `step` bytes apart, as the loops load them. */
 void reduce_load_row(const Reduction *j, char *to, const char *x, int64_t n,
                      int64_t step);
-enum { SUM_MIN = 128 }; /* fewest elements worth adding as they are computed */
+/* Are so many elements worth adding as they are computed? Fewer are computed for
+ * several outputs at once. */
+static inline bool adds_made(const Reduction *j, int64_t n) {
+    enum { FLOAT_MIN = 512, DOUBLE_MIN = 128 };
+    return n >= (j->dtype == DT_FLOAT32 ? FLOAT_MIN : DOUBLE_MIN);
+}
 /* The sum of n elements that are computed, at most a block, from flat index `at` on. */
 void reduce_sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int64_t n,
                      void *acc);

@@ -88,7 +88,7 @@ static void reduce_short(const Reduction *j, const ReduceWorker *w, int64_t x,
         reduce_short_strided(j, w, from, n, acc);
         return;
     }
-    if (j->rest && j->count >= SUM_MIN) {
+    if (j->rest && adds_made(j, j->count)) {
         for (int64_t i = 0; i < n; i++)
             reduce_sum_made(j, w, x / (int64_t)j->item + i * j->count, j->count,
                             (double *)acc + i);

@@ -204,7 +204,7 @@ void reduce_sum_made(const Reduction *j, const ReduceWorker *w, int64_t at, int6
     _Alignas(64) double sum[PIECE_SUMS];
     j->table->begin_sums(sum);
     int64_t have =
-        n < SUM_MIN ? 0 : j->pieces->add(j->pieces->ctx, w->number, at, n, sum);
+        adds_made(j, n) ? j->pieces->add(j->pieces->ctx, w->number, at, n, sum) : 0;
     const char *x = NULL;
     ptrdiff_t step;
     Piece p = {at + have, 1, 0, n - have};

@@ -371,10 +371,27 @@ QUICK_RUNS(sum_f32, float)
 QUICK_RUNS(sum_f64, double)
 QUICK_RUNS(prod_f32, float)
 QUICK_RUNS(prod_f64, double)
+/* The sum of sums in memory, pair by pair. */
+static inline double total(const double *sum) {
+    enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };
+    VEC_pd t[4];
+    double all;
+    for (size_t u = 0; u < 4; u++) {
+        t[u] = GET(sum + u * W, pd);
+        if (U == 8) t[u] = VI(add, pd)(t[u], GET(sum + (u + 4) * W, pd));
+    }
+    t[0] = VI(add, pd)(VI(add, pd)(t[0], t[2]), VI(add, pd)(t[1], t[3]));
+    HALVES_pd(add, t[0], all);
+    return all;
+}
 #define REST_QUICK(N, T, SOME)                                                         \
     static void rest_##N##_quick(const double *sum, const void *from, size_t n,        \
                                  double *acc) {                                        \
         enum { W = sizeof(VEC_pd) / sizeof(double), U = LANES / W };                   \
+        if (n == 0) {                                                                  \
+            *acc = total(sum);                                                         \
+            return;                                                                    \
+        }                                                                              \
         const T *x = from;                                                             \
         VEC_pd t[U];                                                                   \
         for (size_t u = 0; u < U; u++)                                                 \

@@ -284,10 +284,28 @@ void asm_add_sum(Asm *a, int to, int x) {
     emit(a, a64_pair(A64_FADD, true, hardware(to), hardware(to), hardware(x)));
 }
 
-/* There are no masks. */
 void asm_start_turns(Asm *a, int k) {
-    (void)a, (void)k;
+    emit(a, a64_clear_low(IN, COUNT, k + (a->eight ? 3 : 2)));
 }
+
+void asm_go_to_sum(Asm *a, int k) {
+    emit(a, a64_clear_low(IN, OFFSET, k + (a->eight ? 3 : 2)));
+    emit(a, a64_subtract_register(IN, OFFSET, IN));
+    if (!a->eight) emit(a, a64_shift_left(IN, IN, 1));
+    emit(a, a64_add_register(OUT, OUT, IN));
+}
+
+void asm_add_to_sum(Asm *a, int to, int x) {
+    enum { NOTHING = 31 };
+    int sum = hardware(to + 1);
+    if (!a->eight) emit(a, a64_widen(hardware(to), hardware(x), false)), x = to;
+    emit(a, a64_load(A64_D, sum, OUT, NOTHING));
+    emit(a, a64_pair(A64_FADD, true, sum, sum, hardware(x)));
+    emit(a, a64_store(A64_D, sum, OUT, NOTHING));
+    emit(a, a64_add(OUT, OUT, 8));
+}
+
+/* There are no masks. */
 
 void asm_start_rest(Asm *a) {
     (void)a;

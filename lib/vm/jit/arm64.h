@@ -139,6 +139,10 @@ static inline uint32_t a64_add_register(int to, int x, int y) {
     return a64_registers(0x8B000000, to, x, y);
 }
 
+static inline uint32_t a64_subtract_register(int to, int x, int y) {
+    return a64_registers(0xCB000000, to, x, y);
+}
+
 static inline uint32_t a64_subtract(int to, int x, int n) { /* below 4096 */
     return a64_registers(0xD1000000 | (uint32_t)n << 10, to, x, 0);
 }

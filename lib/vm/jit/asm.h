@@ -133,10 +133,14 @@ void asm_spread_element(Asm *a, int to, int operand);
 /* Sums in float64, in vectors of a->widest: number i of them in memory. */
 void asm_load_sum(Asm *a, int to, int i);
 void asm_store_sum(Asm *a, int from, int i);
-/* If steps can be masked: END_VECTORS becomes the end of whole turns of 2^k elements;
- * fewer than 32 elements are left, which masked steps take; the next one does, and may
- * have none. */
+/* END_VECTORS becomes the end of whole turns of 2^k elements, of which each has a sum.
+ * If steps can be masked: fewer than 32 elements are left, which masked steps take; the
+ * next one does, and may have none. If they can't: the sums in memory from that of the
+ * next element on, and a step of one element that adds it there; `to` and the vector
+ * after it are free. */
 void asm_start_turns(Asm *a, int k);
+void asm_go_to_sum(Asm *a, int k);
+void asm_add_to_sum(Asm *a, int to, int x);
 void asm_start_rest(Asm *a);
 void asm_mask_step(Asm *a);
 size_t asm_unless_rest(Asm *a); /* jumps, to a position set by asm_here, at its end */

@@ -460,8 +460,7 @@ static void put_program(Coder *c, const Run *r, size_t n, const uint8_t *code) {
         else if (r[i].steps)
             put_run(&r[i], code + r[i].loop, b->steps = NEW(arena, BlockOp), &old);
         else if (r[i].adds)
-            put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old),
-                b->adds_rest = asm_masks(&c->a);
+            put_run(&r[i], code + r[i].loop, b->adds = NEW(arena, BlockOp), &old);
         else
             put_run(&r[i], code + r[i].loop, &b->run[k++], &old);
         if (!r[i].adds && !r[i].steps) next = r[i].to;

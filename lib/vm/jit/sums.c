@@ -29,6 +29,10 @@ bool jit_is_summed(const BlockProgram *b) {
  * vectors become one of float64 each; a narrower step is such a half. */
 static void emit_sum(Coder *c, int result, int *at) {
     Asm *a = &c->a;
+    if (a->width == WIDTH_ONE) {
+        asm_add_to_sum(a, c->sum, result);
+        return;
+    }
     int more = c->sum - 1, parts = a->eight || a->width < a->widest ? 1 : 2;
     for (int half = 0; half < parts; half++, ++*at) {
         if (!a->eight) asm_widen(a, more, result, half);
@@ -74,6 +78,38 @@ static Width sum_width(const Asm *a, const Run *r) {
     return halves ? a->widest - 1 : a->widest;
 }
 
+static void store_sums(Coder *c) {
+    for (int i = 0; i < c->nsum; i++)
+        asm_store_sum(&c->a, c->sum + i, i);
+}
+
+/* The same in whole vectors, and in elements that are added to the sums in memory. */
+static bool emit_sum_elements(Coder *c, const Run *r) {
+    Asm *a = &c->a;
+    size_t end[PIECE_SUMS];
+    int steps = 0, each = 0;
+    asm_start_vectors(a);
+    for (int sum = 0; sum + each < c->nsum;) {
+        int before = sum;
+        end[steps++] = asm_unless_before(a, END_VECTORS);
+        if (!jit_emit_body(c, r, false, &sum)) return false;
+        asm_step(a);
+        each = sum - before;
+    }
+    while (steps > 0)
+        asm_here(a, end[--steps]);
+    store_sums(c);
+    asm_go_to_sum(a, TURN);
+    a->width = WIDTH_ONE;
+    size_t skip = asm_unless_before(a, END_ELEMENTS), top = a->code.n;
+    int sum = 0;
+    if (!jit_emit_body(c, r, false, &sum)) return false;
+    asm_step(a);
+    asm_if_before(a, END_ELEMENTS, top);
+    asm_here(a, skip);
+    return true;
+}
+
 /* Prefetches what a later turn reads: the CPU's own prefetching stops at a page. */
 static void ask_ahead(Asm *a, const Run *r, size_t bytes) {
     for (uint32_t i = 0; i < r->in.n && i < ASKED; i++)
@@ -91,19 +127,17 @@ static bool emit_sum_loop(Coder *c, const Run *r, size_t *at) {
         asm_load_sum(a, c->sum + i, i);
     jit_spread_constants(c);
     asm_start(a);
-    if (asm_masks(a)) asm_start_turns(a, TURN);
-    AsmEnd end = asm_masks(a) ? END_VECTORS : END_ELEMENTS;
-    size_t skip = asm_unless_before(a, end), top = a->code.n;
+    asm_start_turns(a, TURN);
+    size_t skip = asm_unless_before(a, END_VECTORS), top = a->code.n;
     ask_ahead(a, r, PIECE_SUMS * (a->eight ? 8 : 4));
     for (int sum = 0; sum < c->nsum;) {
         if (!jit_emit_body(c, r, false, &sum)) return false;
         asm_step(a);
     }
-    asm_if_before(a, end, top);
+    asm_if_before(a, END_VECTORS, top);
     asm_here(a, skip);
-    if (asm_masks(a) && !emit_sum_rest(c, r)) return false;
-    for (int i = 0; i < c->nsum; i++)
-        asm_store_sum(a, c->sum + i, i);
+    if (!(asm_masks(a) ? emit_sum_rest(c, r) : emit_sum_elements(c, r))) return false;
+    if (asm_masks(a)) store_sums(c);
     asm_end(a, r->in.n);
     return true;
 }

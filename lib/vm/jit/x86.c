@@ -299,6 +299,32 @@ void asm_start_turns(Asm *a, int k) {
     emit_shift(a, SHIFT_LEFT, RSI, element_shift(a) + k);
 }
 
+/* rdx += 8 times the number of the element in its turn. */
+void asm_go_to_sum(Asm *a, int k) {
+    int size = element_shift(a), above = 64 - size - k;
+    emit_rex(a, RAX, RSI);
+    x86_byte(a, 0x89); /* mov rsi, rax */
+    mod_rm(a, 3, RAX, RSI);
+    emit_shift(a, SHIFT_LEFT, RSI, above);
+    emit_shift(a, SHIFT_RIGHT, RSI, above - (3 - size));
+    emit_rex(a, RSI, RDX);
+    x86_byte(a, 0x01); /* add rdx, rsi */
+    mod_rm(a, 3, RSI, RDX);
+}
+
+/* With what is at rdx: vcvtss2sd, vaddsd, vmovsd. */
+void asm_add_to_sum(Asm *a, int to, int x) {
+    static const int opcode[] = {X_ADD, X_STORE};
+    if (!a->eight)
+        emit_wide(a, x86_form(PP_F3, MAP_0F, 0x5A, false), WIDTH_ONE, to, x, x), x = to;
+    for (int k = 0; k < 2; k++) {
+        emit_prefix(a, x86_form(PP_F2, MAP_0F, opcode[k], false), WIDTH_ONE, to,
+                    k ? NO_REG : x, RDX);
+        mod_rm(a, 0, to, RDX);
+    }
+    with_byte(a, BYTE_ADD, RDX, 8);
+}
+
 /* rsi: a bit for each element that is left. */
 void asm_start_rest(Asm *a) {
     /* bzhi esi, edi, esi */
