@@ -50,6 +50,39 @@ uint64_t sort_key_at(size_t item, const void *key, int64_t i) {
                        : ((const uint64_t *)key)[i];
 }
 
+/* ---- packed keys ---- */
+
+/* Those of numbers `from` to `to`, in at most `moves`; how many of these are left, or a
+ * negative number. */
+static int64_t settle_some(const SortPacked *p, int64_t from, int64_t to,
+                           int64_t moves) {
+    uint64_t *order = p->order, low = p->low;
+    for (int64_t i = from; i < to && moves >= 0; i++) {
+        uint64_t one = order[i];
+        if ((order[i - 1] ^ one) > low) continue;
+        uint64_t this = sort_key_at(p->item, p->key, (int64_t)(one & low));
+        int64_t k = i;
+        for (; k > 0 && (order[k - 1] ^ one) <= low &&
+               sort_key_at(p->item, p->key, (int64_t)(order[k - 1] & low)) > this;
+             k--)
+            order[k] = order[k - 1];
+        order[k] = one;
+        moves -= i - k;
+    }
+    return moves;
+}
+
+bool sort_settle(const SortLoops *wide, const SortPacked *p) {
+    enum { BLOCK = 256 }; /* most have none */
+    int64_t moves = p->n;
+    for (int64_t i = 1; i < p->n && moves >= 0; i += BLOCK) {
+        int64_t end = p->n - i < BLOCK ? p->n : i + BLOCK;
+        if (!wide->apart(p->order + i - 1, end - i + 1, p->low))
+            moves = settle_some(p, i, end, moves);
+    }
+    return moves >= 0;
+}
+
 /* Bits that are not the same in all keys. */
 static uint64_t varying_bits(const SortPair *p, int64_t n) {
     uint64_t bits = 0;

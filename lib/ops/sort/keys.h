@@ -34,6 +34,10 @@ typedef struct SortLoops {
      * keys. */
     uint64_t (*nth)(const void *key, void *room, int64_t n, int64_t kth,
                     int64_t *below);
+    /* Those of n keys that are not below `least` and not above `most`, in order, and how
+     * many; *below: how many are below them. to: n keys. */
+    int64_t (*within)(const void *key, int64_t n, uint64_t least, uint64_t most,
+                      void *to, int64_t *below);
     /* How many of n keys are not above v; *next: the least one that is, if any. */
     int64_t (*above)(const void *key, int64_t n, uint64_t v, uint64_t *next);
     /* to[i step] = the positions of n keys: those that come before number kth, which is
@@ -92,6 +96,16 @@ typedef struct SortPair {
 void sort_make_pairs(Pool *pool, const SortLoops *l, const SortForm *f, const char *x,
                      int64_t step, int64_t n, SortPair *p);
 uint64_t sort_key_at(size_t item, const void *key, int64_t i);
+/* n packed keys in order, with positions in the bits `low`, and all keys. */
+typedef struct SortPacked {
+    size_t item;
+    int64_t n;
+    const void *key;
+    uint64_t *order, low;
+} SortPacked;
+/* Orders those whose keys differ in bits that are not packed: few, or false. wide: the
+ * loops of 64 bits. */
+bool sort_settle(const SortLoops *wide, const SortPacked *p);
 /* Sorts by key, stably. `room` holds n pairs, too. */
 void sort_pairs(Pool *pool, SortPair *p, SortPair *room, int64_t n);
 /* Is a line of n worth the time of several threads? */

@@ -278,6 +278,10 @@ enum { DIGIT = 11, FEW = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
         *before = under;                                                               \
         return m;                                                                      \
     }                                                                                  \
+    static int64_t T##_within(const void *key, int64_t n, uint64_t least,              \
+                              uint64_t most, void *to, int64_t *below) {               \
+        return T##_between(key, n, (T)least, (T)(most - least), to, below);            \
+    }                                                                                  \
     static uint64_t T##_nth(const void *from, void *room, int64_t n, int64_t kth,      \
                             int64_t *below) {                                          \
         const T *key = from;                                                           \
@@ -452,9 +456,9 @@ PACK(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
-        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_above, T##_part,  \
-            T##_told, T##_elements, T##_varying, T##_pack, T##_apart, T##_low_bits,    \
-            T##_search                                                                 \
+        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_within,           \
+            T##_above, T##_part, T##_told, T##_elements, T##_varying, T##_pack,        \
+            T##_apart, T##_low_bits, T##_search                                        \
     }
 const SortLoops LEVEL(sort_loops)[4] = {LOOPS_OF(uint8_t), LOOPS_OF(uint16_t),
                                         LOOPS_OF(uint32_t), LOOPS_OF(uint64_t)};

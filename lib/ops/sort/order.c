@@ -1,6 +1,7 @@
 /* sorted_at: elements of the sorted x, by their positions, as medians and quantiles
  * need them. The few of a long line are found without sorting it: one by groups of bits
- * (SortLoops.nth), those after it, and what equals it, by another pass. */
+ * (SortLoops.nth), those after it, and what equals it, by another pass. Of a long line
+ * the keys between two of a sample are looked at, which threads share. */
 #include "ops/shape/linear.h"
 #include "ops/shape/move.h"
 #include "ops/sort/keys.h"
@@ -9,6 +10,7 @@
 #include <string.h>
 
 /* Shorter lines are sorted, side by side; so are lines of which much is wanted. */
+enum { PARTS = 64, BLOCK = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
 enum { SHORT = 256, MERGED = 1024, LONG = 4096, WANTED = 16, CHUNK = 1 << 14 };
 
 static bool sorted_at_type(Infer *in) {
@@ -53,6 +55,19 @@ typedef struct Found {
     int64_t below, upto;
 } Found;
 
+/* A line, its keys, and those of its numbers `under` to under + near - 1, which are in
+ * `room`, out of a range that was left in parts. */
+typedef struct OrderLine {
+    const OrderLines *o;
+    Pool *pool;
+    const char *x;
+    char *key, *room;
+    int64_t near, under, part;
+    bool keyed; /* all keys are there */
+    uint64_t least, most;
+    int64_t kept[PARTS], below[PARTS];
+} OrderLine;
+
 static uint64_t key_of_bits(const OrderLines *o, uint64_t bits) {
     uint64_t key;
     o->loops->keys(&o->form, (const char *)&bits, 0, 1, &key);
@@ -81,29 +96,107 @@ static void store_found(const OrderLines *o, const char *x, const void *key,
     memcpy(r, x + i * o->step, item);
 }
 
-static void find_number(const OrderLines *o, const void *key, void *room, int64_t at,
-                        Found *f) {
+static void keep_part(void *ctx, size_t part, unsigned worker) {
+    OrderLine *l = ctx;
+    const OrderLines *o = l->o;
+    size_t item = o->form.item;
+    int64_t from = (int64_t)part * l->part, i = from, m = 0, under = 0, some,
+            end = o->n - i < l->part ? o->n : i + l->part;
+    (void)worker;
+    for (; i < end; i += BLOCK) {
+        int64_t n = end - i < BLOCK ? end - i : BLOCK;
+        char *key = l->key + (size_t)i * item;
+        if (!l->keyed) o->loops->keys(&o->form, l->x + i * o->step, o->step, n, key);
+        m += o->loops->within(key, n, l->least, l->most,
+                              l->room + (size_t)(from + m) * item, &some);
+        under += some;
+    }
+    l->kept[part] = m;
+    l->below[part] = under;
+}
+
+/* Keeps the keys near number `at`, if they are that and few; makes all keys. */
+static bool keep_near(OrderLine *l, int64_t at) {
+    const OrderLines *o = l->o;
+    size_t item = o->form.item;
+    int64_t n = o->n, step = n / SAMPLE,
+            in = (int64_t)((double)at / (double)n * SAMPLE);
+    if (n < MANY || item < 4) return false;
+    o->loops->keys(&o->form, l->x, step * o->step, SAMPLE, l->room);
+    const void *some = o->loops->line(l->room, l->room + 2 * SAMPLE * item, SAMPLE);
+    l->least = in < MARGIN ? 0 : sort_key_at(item, some, in - MARGIN);
+    l->most = in + MARGIN < SAMPLE ? sort_key_at(item, some, in + MARGIN) : UINT64_MAX;
+    l->part = (n + PARTS - 1) / PARTS;
+    l->near = l->under = 0;
+    pool_run(l->pool, PARTS, keep_part, l);
+    l->keyed = true;
+    for (int k = 0; k < PARTS; k++) {
+        memmove(l->room + (size_t)l->near * item,
+                l->room + (size_t)(k * l->part) * item, (size_t)l->kept[k] * item);
+        l->near += l->kept[k];
+        l->under += l->below[k];
+    }
+    if (l->near <= n / 2 && at >= l->under && at < l->under + l->near) return true;
+    l->near = 0;
+    return false;
+}
+
+static bool is_near(const OrderLine *l, int64_t at) {
+    return at >= l->under && at < l->under + l->near;
+}
+
+/* Where the key of number f->below, and what equals it, ends, and the next key. */
+static void find_end(const OrderLine *l, Found *f) {
+    const SortLoops *loops = l->o->loops;
+    if (is_near(l, f->below)) {
+        f->upto = l->under + loops->above(l->room, l->near, f->key, &f->next);
+        if (f->upto < l->under + l->near) return;
+    }
+    f->upto = loops->above(l->key, l->o->n, f->key, &f->next);
+}
+
+static void find_number(OrderLine *l, int64_t at, Found *f) {
+    const OrderLines *o = l->o;
+    size_t item = o->form.item;
     if (f->below >= 0) {
-        if (f->upto == 0) f->upto = o->loops->above(key, o->n, f->key, &f->next);
+        if (f->upto == 0) find_end(l, f);
         if (at < f->upto) return;
         if (at == f->upto) {
             *f = (Found){.key = f->next, .below = at};
             return;
         }
     }
-    f->key = o->loops->nth(key, room, o->n, at, &f->below);
     f->upto = 0;
+    if (is_near(l, at) || keep_near(l, at)) {
+        f->key = o->loops->nth(l->room, l->room + (size_t)l->near * item, l->near,
+                               at - l->under, &f->below);
+        f->below += l->under;
+        return;
+    }
+    if (!l->keyed) o->loops->keys(&o->form, l->x, o->step, o->n, l->key);
+    l->keyed = true;
+    f->key = o->loops->nth(l->key, l->room, o->n, at, &f->below);
 }
 
-static void select_line(const OrderLines *o, const char *x, char *r, char *room) {
-    void *key = room, *more = room + (size_t)o->n * o->form.item;
+static void select_line(const OrderLines *o, Pool *pool, const char *x, char *r,
+                        char *room) {
+    OrderLine l = {.o = o,
+                   .pool = pool,
+                   .x = x,
+                   .key = room,
+                   .room = room + (size_t)o->n * o->form.item};
     Found f = {.below = -1};
-    o->loops->keys(&o->form, x, o->step, o->n, key);
     for (int64_t k = 0; k < o->wanted; k++) {
         int64_t at = o->want[k].at;
-        if (k == 0 || at != o->want[k - 1].at) find_number(o, key, more, at, &f);
-        store_found(o, x, key, &f, at, r + o->want[k].to * o->out_step);
+        if (k == 0 || at != o->want[k - 1].at) find_number(&l, at, &f);
+        store_found(o, x, l.key, &f, at, r + o->want[k].to * o->out_step);
     }
+}
+
+/* Number `at` of the lines. */
+static void select_at(const OrderLines *o, Pool *pool, int64_t at, char *room) {
+    select_line(o, pool, o->x + move_offset(o->ndim, o->shape, o->stride, at),
+                o->r + move_offset(o->ndim, o->shape, o->out_stride, at), room);
 }
 
 static void select_chunk(void *ctx, size_t chunk, unsigned worker) {
@@ -111,20 +204,23 @@ static void select_chunk(void *ctx, size_t chunk, unsigned worker) {
     char *room = o->room + (size_t)worker * 2 * (size_t)o->n * o->form.item;
     int64_t at = (int64_t)chunk * o->per_chunk, end = at + o->per_chunk;
     for (; at < end && at < o->lines; at++)
-        select_line(o, o->x + move_offset(o->ndim, o->shape, o->stride, at),
-                    o->r + move_offset(o->ndim, o->shape, o->out_stride, at), room);
+        select_at(o, NULL, at, room);
 }
 
 static bool select_lines(Call *c, OrderLines *o) {
     Pool *pool = move_pool(c);
     o->per_chunk = o->n < CHUNK ? CHUNK / o->n + 1 : 1;
     int64_t chunks = (o->lines + o->per_chunk - 1) / o->per_chunk;
-    size_t workers = pool && chunks > 1 ? pool_threads(pool) : 1;
+    bool share = sort_is_shared(pool, o->n) && o->lines < (int64_t)pool_threads(pool);
+    size_t workers = pool && chunks > 1 && !share ? pool_threads(pool) : 1;
     o->zero = key_of_bits(o, 0);
     o->none = key_of_bits(o, o->form.inf | 1);
     o->room = call_scratch(c, workers * 2 * (size_t)o->n * o->form.item);
     if (!o->room) return false;
-    if (workers > 1) {
+    if (share) {
+        for (int64_t at = 0; at < o->lines; at++)
+            select_at(o, pool, at, o->room);
+    } else if (workers > 1) {
         pool_run(pool, (size_t)chunks, select_chunk, o);
     } else {
         o->per_chunk = o->lines;

@@ -270,24 +270,6 @@ static uint64_t *sort_packed(const SortJob *j, uint64_t *from, uint64_t *to) {
     return to;
 }
 
-/* Orders those whose keys differ in bits that are not packed: few, or false. */
-static bool settle_packed(const SortJob *j, const void *key, uint64_t low,
-                          uint64_t *order) {
-    size_t item = j->form.item;
-    int64_t moves = j->n;
-    for (int64_t i = 1; i < j->n; i++) {
-        uint64_t one = order[i], this = sort_key_at(item, key, (int64_t)(one & low));
-        int64_t k = i;
-        for (; k > 0 && (order[k - 1] ^ one) <= low &&
-               sort_key_at(item, key, (int64_t)(order[k - 1] & low)) > this;
-             k--)
-            order[k] = order[k - 1];
-        order[k] = one;
-        if ((moves -= i - k) < 0) return false;
-    }
-    return true;
-}
-
 /* Are lines sorted as packed keys? With few bytes in a key, bytes are faster. */
 static bool is_packed(const SortJob *j) {
     return is_merged(sizeof(uint64_t), j->n) || (j->quick_wide && j->form.item >= 4);
@@ -309,7 +291,9 @@ static bool packed_order(SharedLine *l, void *room) {
     run_shares(j, pack_share, l);
     l->packed = sort_packed(j, from, to);
     run_shares(j, compare_share, l);
-    return !l->untold || settle_packed(j, key, l->packing.position, l->packed);
+    return !l->untold ||
+           sort_settle(j->wide, &(SortPacked){j->form.item, j->n, key, l->packed,
+                                              l->packing.position});
 }
 
 /* ---- lines ---- */
