@@ -260,6 +260,8 @@ static void check_shared(Lab *l, DType d, int64_t n, int64_t m, Content what,
              session_options(l->s)->threads, dtype_name(d), (long long)m, (long long)n,
              (int)what, layout);
     check_sorts(&c, in, below(2));
+    check_places(&c, in, false);
+    check_places(&c, in, false);
     free(c.v);
 }
 

@@ -115,7 +115,12 @@ static void keep_part(void *ctx, size_t part, unsigned worker) {
     l->below[part] = under;
 }
 
-/* Keeps the keys near number `at`, if they are that and few; makes all keys. */
+static bool is_near(const OrderLine *l, int64_t at) {
+    return at >= l->under && at < l->under + l->near;
+}
+
+/* Keeps the keys near number `at`, if they are that, and few or all the same; makes
+ * all keys. */
 static bool keep_near(OrderLine *l, int64_t at) {
     const OrderLines *o = l->o;
     size_t item = o->form.item;
@@ -136,13 +141,10 @@ static bool keep_near(OrderLine *l, int64_t at) {
         l->near += l->kept[k];
         l->under += l->below[k];
     }
-    if (l->near <= n / 2 && at >= l->under && at < l->under + l->near) return true;
+    bool few = l->near <= n / 2 || l->least == l->most;
+    if (few && is_near(l, at)) return true;
     l->near = 0;
     return false;
-}
-
-static bool is_near(const OrderLine *l, int64_t at) {
-    return at >= l->under && at < l->under + l->near;
 }
 
 /* Where the key of number f->below, and what equals it, ends, and the next key. */
@@ -167,7 +169,12 @@ static void find_number(OrderLine *l, int64_t at, Found *f) {
         }
     }
     f->upto = 0;
-    if (is_near(l, at) || keep_near(l, at)) {
+    if ((is_near(l, at) || keep_near(l, at)) && l->least == l->most) {
+        f->key = l->least;
+        f->below = l->under;
+        return;
+    }
+    if (l->near) {
         f->key = o->loops->nth(l->room, l->room + (size_t)l->near * item, l->near,
                                at - l->under, &f->below);
         f->below += l->under;
