@@ -135,8 +135,8 @@ bool asm_has(const Asm *a, AsmOp op) {
     return bits || integer_code(a, op) != 0;
 }
 
-bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
-    bool one = op == ASM_RECIPROCAL || op == ASM_ONE_WHERE;
+bool asm_constant(const Asm *a, AsmOp op, int i, uint64_t *bits) {
+    bool one = i == 0 && (op == ASM_RECIPROCAL || op == ASM_ONE_WHERE);
     if (one) *bits = asm_one(a);
     return one;
 }
@@ -171,11 +171,13 @@ static void emit_unequal(Asm *a, uint32_t equal, int to, int x, int y) {
     emit(a, a64_not(to, to));
 }
 
-void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS],
+            const int constant[ASM_CONSTANTS]) {
     uint32_t whole = integer_code(a, op), code = whole ? whole : instruction[op].code;
     How how = whole ? integer[op].how : instruction[op].how;
-    int x = hardware(in[0]), y = hardware(in[1]), z = hardware(in[2]);
-    to = hardware(to), k = hardware(k);
+    int k = hardware(constant[0]), x = hardware(in[0]), y = hardware(in[1]),
+        z = hardware(in[2]);
+    to = hardware(to);
     if (whole && a->eight && integer[op].four) {
         emit_extreme_integer(a, op == ASM_MAXIMUM, to, x, y);
         return;

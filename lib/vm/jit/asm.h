@@ -114,13 +114,16 @@ bool asm_masks(const Asm *a); /* can steps be masked? */
 
 /* Has this CPU the op for elements of this size and kind? */
 bool asm_has(const Asm *a, AsmOp op);
-/* Does an op need a number, or a bit mask, in every element of a vector? */
-bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits);
+/* Does an op need a number, or a bit mask, in every element of a vector: number i, from
+ * 0? */
+enum { ASM_CONSTANTS = 3 };
+bool asm_constant(const Asm *a, AsmOp op, int i, uint64_t *bits);
 /* Does it overwrite ASM_SPARE, and must its result be another vector than its inputs?
  */
 bool asm_takes_spare(const Asm *a, AsmOp op);
-/* to = op of these vectors; k: the one with that constant. */
-void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k);
+/* to = op of these vectors; k: the ones with those constants. */
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS],
+            const int k[ASM_CONSTANTS]);
 
 /* Where the counter is; past: bypasses the caches, whole vectors only. */
 void asm_load(Asm *a, int to, int operand);

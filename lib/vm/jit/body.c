@@ -53,9 +53,10 @@ bool jit_take_constants(Coder *c, const Run *r) {
     for (uint32_t k = r->from; k < r->to; k++) {
         jit_set_kind(c, k);
         if (asm_takes_spare(&c->a, c->coded[k]->op)) c->fixed |= 1U << ASM_SPARE;
-        if (asm_constant(&c->a, c->coded[k]->op, &bits) &&
-            constant_register(c, bits) < 0)
-            return false;
+        for (int i = 0; i < ASM_CONSTANTS; i++)
+            if (asm_constant(&c->a, c->coded[k]->op, i, &bits) &&
+                constant_register(c, bits) < 0)
+                return false;
     }
     for (uint32_t k = r->from; k < r->to; k++)
         for (uint32_t i = 0; i < c->b->op[k].nin; i++)
@@ -134,7 +135,9 @@ static void free_register(Coder *c, uint32_t value, uint32_t k) {
 
 static void emit_op(Coder *c, AsmOp op, int to, const int in[ASM_INPUTS]) {
     uint64_t bits = 0;
-    int k = asm_constant(&c->a, op, &bits) ? constant_register(c, bits) : 0;
+    int k[ASM_CONSTANTS];
+    for (int i = 0; i < ASM_CONSTANTS; i++)
+        k[i] = asm_constant(&c->a, op, i, &bits) ? constant_register(c, bits) : 0;
     asm_op(&c->a, op, to, in, k);
 }
 

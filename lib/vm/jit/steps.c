@@ -138,9 +138,10 @@ static void emit_loads_once(Steps *s, int n) {
 }
 
 static void emit_next_states(Steps *s) {
+    static const int none[ASM_CONSTANTS];
     for (uint32_t i = 0; i < s->nstate; i++) {
         int from[ASM_INPUTS] = {s->c->reg[s->state[i].after]};
-        asm_op(&s->c->a, ASM_SAME, s->c->reg[s->state[i].before], from, 0);
+        asm_op(&s->c->a, ASM_SAME, s->c->reg[s->state[i].before], from, none);
     }
 }
 

@@ -366,7 +366,27 @@ static void emit_shift_of(Asm *a, AsmOp op, int to, int x, int y) {
     }
 }
 
-static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
+/* Without vcvtqq2pd: the lower half of x as what is added to k[0], 2^52, and the upper
+ * one, its sign turned, to k[1], 2^84 + 2^63; k[2] is all that is too much. Only the
+ * last sum rounds. */
+static void emit_to_float(Asm *a, int to, int x, const int k[ASM_CONSTANTS]) {
+    enum { BY_BYTE = 0x73, RIGHT = 2, BLEND = 0x02, UPPER = 0xAA };
+    x86_registers(a, whole(a, MAP_0F, BY_BYTE), RIGHT, ASM_SPARE, x);
+    x86_byte(a, 32);
+    x86_registers(a, x86_packed(a, X_XOR), ASM_SPARE, ASM_SPARE, k[1]);
+    x86_registers(a, x86_packed(a, X_SUB), ASM_SPARE, ASM_SPARE, k[2]);
+    x86_registers(a, x86_form(PP_66, MAP_0F3A, BLEND, false), to, x, k[0]);
+    x86_byte(a, UPPER);
+    x86_registers(a, x86_packed(a, X_ADD), to, to, ASM_SPARE);
+}
+
+/* Has the CPU no instruction for it? */
+static bool converts_in_halves(const Asm *a, AsmOp op) {
+    return op == ASM_TO_FLOAT && a->eight && a->widest != WIDTH_512;
+}
+
+static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS],
+                            const int k[ASM_CONSTANTS]) {
     int x = in[0], y = in[1];
     switch (integer[op].how) {
     case NOT_THERE:
@@ -381,7 +401,7 @@ static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], 
         emit_product(a, to, x, x);
         break;
     case EXTREMES:
-        emit_extreme(a, op, to, x, y, k);
+        emit_extreme(a, op, to, x, y, k[0]);
         break;
     case MINUS:
         emit_nothing(a, ASM_SPARE);
@@ -391,12 +411,16 @@ static void emit_integer_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], 
         emit_magnitude(a, to, x);
         break;
     case COMPARISON:
-        emit_comparison(a, integer[op].four, to, x, y, k);
+        emit_comparison(a, integer[op].four, to, x, y, k[0]);
         break;
     case SHIFT:
         emit_shift_of(a, op, to, x, y);
         break;
     case CONVERT: { /* vcvtdq2ps, vcvtqq2pd */
+        if (converts_in_halves(a, op)) {
+            emit_to_float(a, to, x, k);
+            break;
+        }
         Form f = x86_form(a->eight ? PP_F3 : PP_NONE, MAP_0F, 0, a->eight);
         f.opcode = a->eight ? integer[op].eight : integer[op].four;
         f.evex = a->eight;
@@ -412,16 +436,22 @@ bool asm_has(const Asm *a, AsmOp op) {
     bool whole_only = op >= ASM_AND && op < ASM_SAME,
          bits = op >= ASM_BOTH || (op >= ASM_AND && op <= ASM_INVERT) || op == ASM_SAME;
     if (a->kind == ASM_FLOAT) return !whole_only;
-    if (op == ASM_TO_FLOAT)
-        return a->kind == ASM_SIGNED && (!a->eight || a->widest == WIDTH_512);
-    if (op == ASM_ABS) return a->kind == ASM_SIGNED;
+    if (op == ASM_ABS || op == ASM_TO_FLOAT) return a->kind == ASM_SIGNED;
     return bits || integer[op].how != NOT_THERE;
 }
 
 /* Where it has to be told from what an integer op is, whether vectors of 512 bits are
  * in use is no matter: some loops have narrower ones as well. */
-bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
+bool asm_constant(const Asm *a, AsmOp op, int i, uint64_t *bits) {
     uint64_t sign = a->eight ? UINT64_C(1) << 63 : UINT64_C(1) << 31;
+    if (a->kind != ASM_FLOAT && converts_in_halves(a, op)) {
+        static const uint64_t is[] = {UINT64_C(0x4330000000000000),
+                                      UINT64_C(0x4530000080000000),
+                                      UINT64_C(0x4530000080100000)};
+        *bits = is[i];
+        return true;
+    }
+    if (i > 0) return false;
     if (a->kind != ASM_FLOAT && integer[op].how != NOT_THERE) {
         *bits = sign;
         return a->kind == ASM_UNSIGNED && (integer[op].how == COMPARISON ||
@@ -437,16 +467,17 @@ bool asm_constant(const Asm *a, AsmOp op, uint64_t *bits) {
 bool asm_takes_spare(const Asm *a, AsmOp op) {
     if (a->kind == ASM_FLOAT) return instruction[op].how == EXTREME;
     IntegerHow how = integer[op].how;
-    return how == MINUS || how == COMPARISON ||
+    return how == MINUS || how == COMPARISON || converts_in_halves(a, op) ||
            (a->eight && (how == PRODUCT || how == WHOLE_SQUARE || how == EXTREMES ||
                          how == MAGNITUDE || how == SHIFT));
 }
 
-void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS], int k) {
+void asm_op(Asm *a, AsmOp op, int to, const int in[ASM_INPUTS],
+            const int k[ASM_CONSTANTS]) {
     if (a->kind != ASM_FLOAT && integer[op].how != NOT_THERE)
         emit_integer_op(a, op, to, in, k);
     else
-        emit_float_op(a, op, to, in, k);
+        emit_float_op(a, op, to, in, k[0]);
 }
 
 #endif
