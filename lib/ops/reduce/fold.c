@@ -19,6 +19,8 @@
 #include "ops/shape/move.h"
 
 #include <math.h>
+#include <stddef.h>
+#include <string.h>
 
 enum {
     RUN_WIDE = 1024,
@@ -273,14 +275,29 @@ static Tensor *reduced_output(Call *c, const Tensor *x, const bool *flag, bool k
     return out;
 }
 
+/* The output may overwrite the input's struct. */
+static void copy_layout(Tensor *to, const Tensor *x) {
+    to->dtype = x->dtype;
+    to->ndim = x->ndim;
+    to->data = x->data;
+    for (int k = 0; k < x->ndim; k++) {
+        to->shape[k] = x->shape[k];
+        to->stride[k] = x->stride[k];
+    }
+}
+
 bool reduce_call(Call *c, ReduceKind kind, const Tensor *x, const bool flag[MAX_NDIM],
                  bool keepdims, ReduceSpec f) {
-    Tensor in = *x; /* the output may overwrite the input's struct */
-    Reduction j = {.table = reduce_table(c->s),
-                   .f = f,
-                   .dtype = in.dtype,
-                   .item = dtype_size(in.dtype),
-                   .pieces = c->pieces};
+    Tensor in;
+    Reduction j;
+    copy_layout(&in, x);
+    memset(&j, 0, offsetof(Reduction, kept)); /* not the dims, which takes longer */
+    j.kept.n = j.red.n = 0;
+    j.table = reduce_table(c->s);
+    j.f = f;
+    j.dtype = in.dtype;
+    j.item = dtype_size(in.dtype);
+    j.pieces = c->pieces;
     /* what is computed on demand may fail, later elements too */
     j.ends_early = (kind == FOLD_ANY || kind == FOLD_ALL) && !c->pieces;
     j.decided = kind == FOLD_ANY;

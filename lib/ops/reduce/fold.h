@@ -21,7 +21,6 @@ typedef struct Reduction {
                  double *acc); /* the pieces' sums can be had; NULL: no */
     bool sums;                 /* of columns and short runs, too */
     char *out;
-    ReduceDims kept, red;            /* without the innermost dim of `kept`: */
     int64_t wide, wide_in, wide_out; /* the innermost dim of `kept` */
     bool by_rows;
     bool narrow;     /* rows of few elements follow each other without a gap: as many as
@@ -41,6 +40,7 @@ typedef struct Reduction {
     char *work;     /* per worker */
     size_t work_size, acc_bytes;
     int64_t tasks, per_chunk;
+    ReduceDims kept, red; /* without the innermost dim of `kept` */
 } Reduction;
 
 /* The most elements of a narrow row; how many of them make one; fewest that are worth
