@@ -653,11 +653,8 @@ static int64_t add_piece(void *ctx, unsigned worker, int64_t at, int64_t n,
 }
 
 static bool sum_rows(void *ctx, unsigned worker, const Piece *q, double *acc) {
-    Exec *e = ctx;
-    NestRun x = nest_of(e, worker_of(e, worker));
-    if (e->p->nest) return nest_sum_rows(&x, q, acc);
-    nest_sum_flat(&x, q, acc);
-    return true;
+    NestRun x = nest_of(ctx, worker_of(ctx, worker));
+    return nest_sum_rows(&x, q, acc);
 }
 
 static bool sum_runs(void *ctx, unsigned worker, int64_t at, int64_t n, int64_t count,
@@ -682,9 +679,7 @@ bool block_run_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {
                    .add = !e.b->adds          ? NULL
                           : adds_directly(&e) ? add_direct
                                               : add_piece,
-                   .sum_rows = (p->nest && e.b->columns[0].op) || nest_is_flat(e.b, p)
-                                   ? sum_rows
-                                   : NULL,
+                   .sum_rows = nest_sums_rows(e.b, p) ? sum_rows : NULL,
                    .sum_runs = p->turns ? sum_runs : NULL,
                    .ctx = &e};
     set_operands(m, step, &e);

@@ -318,7 +318,37 @@ static int dim_of_rows(const Prep *p, int64_t at, int64_t distance, int64_t rows
     return -1;
 }
 
-bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
+/* Are all inputs contiguous, or single elements? */
+bool nest_is_flat(const BlockProgram *b, const Prep *p) {
+    const ColumnLoop *loop = &b->columns[0];
+    if (!loop->op || p->nest || p->rows != 1) return false;
+    for (uint32_t k = 0; k < loop->op->nin; k++)
+        if (p->access[b->slot[loop->op->arg + k]] !=
+            (loop->is_single[k] ? ACC_SCALAR : ACC_DIRECT))
+            return false;
+    return true;
+}
+
+static void sum_flat(const NestRun *x, const Piece *q, double *acc) {
+    const BlockProgram *b = x->b;
+    const ColumnLoop *loop = &b->columns[0];
+    ColumnRows c = {.n = q->rows, .tree = COLUMN_TREE};
+    for (uint32_t k = 0; k < loop->op->nin; k++) {
+        uint32_t i = b->slot[loop->op->arg + k];
+        int64_t size = loop->is_single[k] ? 0 : b->size[i];
+        c.step[k] = q->stride * size;
+        x->arg[k] = x->base[i] + q->at * size;
+    }
+    x->arg[loop->op->nin] = acc;
+    column_words(x, loop->op, &c, c.n, false);
+    add_columns(x, loop->op, &c, q->n);
+}
+
+bool nest_sums_rows(const BlockProgram *b, const Prep *p) {
+    return (p->nest && b->columns[0].op) || nest_is_flat(b, p);
+}
+
+static bool sum_nest(const NestRun *x, const Piece *q, double *acc) {
     const Prep *p = x->p;
     const BlockOp *op = x->b->columns[0].op;
     int last = p->ndim - 1,
@@ -333,30 +363,10 @@ bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
     return true;
 }
 
-/* Are all inputs contiguous, or single elements? */
-bool nest_is_flat(const BlockProgram *b, const Prep *p) {
-    const ColumnLoop *loop = &b->columns[0];
-    if (!loop->op || p->nest || p->rows != 1) return false;
-    for (uint32_t k = 0; k < loop->op->nin; k++)
-        if (p->access[b->slot[loop->op->arg + k]] !=
-            (loop->is_single[k] ? ACC_SCALAR : ACC_DIRECT))
-            return false;
+bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc) {
+    if (x->p->nest) return sum_nest(x, q, acc);
+    sum_flat(x, q, acc);
     return true;
-}
-
-void nest_sum_flat(const NestRun *x, const Piece *q, double *acc) {
-    const BlockProgram *b = x->b;
-    const ColumnLoop *loop = &b->columns[0];
-    ColumnRows c = {.n = q->rows, .tree = COLUMN_TREE};
-    for (uint32_t k = 0; k < loop->op->nin; k++) {
-        uint32_t i = b->slot[loop->op->arg + k];
-        int64_t size = loop->is_single[k] ? 0 : b->size[i];
-        c.step[k] = q->stride * size;
-        x->arg[k] = x->base[i] + q->at * size;
-    }
-    x->arg[loop->op->nin] = acc;
-    column_words(x, loop->op, &c, c.n, false);
-    add_columns(x, loop->op, &c, q->n);
 }
 
 bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count,

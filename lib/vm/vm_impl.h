@@ -586,12 +586,12 @@ void nest_turn(const BlockProgram *b, const Prep *p, char *const *base, char *ro
 /* n elements from flat index `at` on; to: what an output without a place is written
  * to, or NULL. */
 void nest_run(const NestRun *x, int64_t at, int64_t n, char *to);
-/* As Pieces have them. */
+/* As Pieces have them. nest_sum_rows: if nest_sums_rows, in a nest or not; flat: inputs
+ * are contiguous. */
+bool nest_is_flat(const BlockProgram *b, const Prep *p);
+bool nest_sums_rows(const BlockProgram *b, const Prep *p);
 bool nest_sum_rows(const NestRun *x, const Piece *q, double *acc);
 bool nest_sum_runs(const NestRun *x, int64_t at, int64_t n, int64_t count, double *acc);
-/* The same of columns without a nest, if inputs are read in place. */
-bool nest_is_flat(const BlockProgram *b, const Prep *p);
-void nest_sum_flat(const NestRun *x, const Piece *q, double *acc);
 /* Decides whether block_quick can run it, and prepares p for that. */
 void block_settle_quick(const BlockProgram *b, Prep *p);
 /* Runs a quick step. False: its operands are not those it was prepared for. */

@@ -34,8 +34,8 @@ typedef struct SortLoops {
      * keys. */
     uint64_t (*nth)(const void *key, void *room, int64_t n, int64_t kth,
                     int64_t *below);
-    /* Those of n keys that are not below `least` and not above `most`, in order, and how
-     * many; *below: how many are below them. to: n keys. */
+    /* Those of n keys that are not below `least` and not above `most`, in order, and
+     * how many; *below: how many are below them. to: n keys. */
     int64_t (*within)(const void *key, int64_t n, uint64_t least, uint64_t most,
                       void *to, int64_t *below);
     /* How many of n keys are not above v; *next: the least one that is, if any. */
