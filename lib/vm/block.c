@@ -663,12 +663,10 @@ static bool sum_runs(void *ctx, unsigned worker, int64_t at, int64_t n, int64_t 
     return nest_sum_runs(&x, at, n, count, acc);
 }
 
-unsigned block_run_at(const Machine *m, const BlockProgram *b, const Prep *p,
-                      char **base, char *folded) {
-    size_t pointers = round_up((size_t)(b->nin + b->nout) * sizeof(void *));
-    Exec e = {.b = b, .p = p, .base = base, .work = (char *)m->block->data + pointers};
+unsigned block_run_at(const BlockRun *r, char **base, char *folded) {
+    Exec e = {.b = r->b, .p = r->p, .base = base, .work = r->work};
     memset(worker_at(&e, 0), 0, WORKER_BYTES);
-    return run_flat(&e, worker_of(&e, 0), 0, p->rows * p->row, folded);
+    return run_flat(&e, worker_of(&e, 0), r->at, r->n, folded);
 }
 
 bool block_run_fold(Machine *m, uint32_t step, const Prep *p, Call *c) {

@@ -72,9 +72,8 @@ typedef enum Ran {
     RAN_FAILED
 } Ran;
 
-static void advance(QuickSteps *q) {
-    for (size_t k = 0; k < q->cursor.n; k++) {
-        Cursor *c = &q->cursor.p[k];
+void quick_advance(Cursor *c, size_t n) {
+    for (const Cursor *end = c + n; c < end; c++) {
         c->at += c->step;
         if (--c->left == 0) {
             c->at = c->base;
@@ -82,6 +81,10 @@ static void advance(QuickSteps *q) {
             c->turned = true;
         }
     }
+}
+
+static void advance(QuickSteps *q) {
+    quick_advance(q->cursor.p, q->cursor.n);
     for (size_t k = 0; k < q->patch.n; k++)
         *q->patch.p[k].to = q->cursor.p[q->patch.p[k].cursor].at + q->patch.p[k].offset;
 }
@@ -110,6 +113,14 @@ static Ran run_step(ScanRun *l, const QuickCall *c) {
     return RAN;
 }
 
+static unsigned run_block(const Machine *m, const QuickCall *c) {
+    const BlockProgram *b = c->prog;
+    const Prep *p = c->prep;
+    size_t pointers = round_up((size_t)(b->nin + b->nout) * sizeof(void *));
+    BlockRun r = {b, p, (char *)m->block->data + pointers, 0, p->rows * p->row};
+    return block_run_at(&r, (char **)c->arg, c->folded);
+}
+
 static Ran run_calls(ScanRun *l) {
     const QuickSteps *q = l->quick;
     Ran ran = RAN;
@@ -127,8 +138,7 @@ static Ran run_calls(ScanRun *l) {
             block_fill(c->arg[1], c->arg[0], c->size, c->n);
             break;
         case QUICK_BLOCK:
-            fault |=
-                block_run_at(l->body, c->prog, c->prep, (char **)c->arg, c->folded);
+            fault |= run_block(l->body, c);
             break;
         case QUICK_REDO:
             c->redo.run(c->redo.how, (const void *const *)c->arg, c->arg + c->nin);
@@ -193,7 +203,9 @@ static QuickEnd call_steps(ScanRun *l, LoopProgress *shown) {
 QuickEnd scan_quick_steps(ScanRun *l, LoopProgress *shown) {
     QuickEnd end;
     if (!pays(l) || !quick_prepare(l)) return QUICK_STUCK;
-    if (!quick_code_steps(l, room(l), shown, &end)) end = call_steps(l, shown);
+    if (!quick_code_steps(l, room(l), shown, &end) &&
+        !quick_share_steps(l, room(l), shown, &end))
+        end = call_steps(l, shown);
     give_back(l);
     return end;
 }

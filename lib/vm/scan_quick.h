@@ -22,7 +22,8 @@ typedef enum QuickKind {
 } QuickKind;
 typedef struct QuickCall {
     QuickKind kind;
-    uint32_t nin, size;
+    uint32_t nin, size; /* QUICK_LOOP: bytes of all operands' elements, which are
+                         * floats; 0: they aren't */
     size_t n;
     void **arg; /* inputs, then outputs */
     Loop *loop;
@@ -74,6 +75,13 @@ void quick_clear(QuickSteps *q); /* without calls */
 /* A place moves with a row; a view with what it views. */
 Where quick_where(const QuickSteps *q, const Machine *m, uint32_t cell);
 Where quick_own_data(const Prep *p, uint32_t i); /* input i of a program, its own */
+
+/* scan_quick.c: cursors go on by a step. */
+void quick_advance(Cursor *c, size_t n);
+
+/* scan_quick_share.c: after quick_prepare, n steps on several threads. False: they
+ * aren't worth it, though some may have been taken. */
+bool quick_share_steps(ScanRun *l, int64_t n, LoopProgress *shown, QuickEnd *end);
 
 /* scan_quick_code.c: after that, up to n steps as machine code. False: there is none
  * for them. */

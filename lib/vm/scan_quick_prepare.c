@@ -245,6 +245,29 @@ static Where broadcast(ScanRun *l, Where from, bool same, uint32_t size, int64_t
     return to;
 }
 
+static uint32_t float_bytes(DType d, uint32_t size) {
+    return dtype_is_float(d) && (size == 0 || dtype_size(d) == size)
+               ? (uint32_t)dtype_size(d)
+               : 0;
+}
+
+/* The bytes of a loop's elements, if they are floats of one size. */
+static uint32_t fast_bytes(const Fast *f) {
+    uint32_t size = float_bytes(f->out_layout->dtype, 0);
+    for (uint32_t k = 0; size && k < f->nin; k++)
+        size = float_bytes(f->in_layout[k]->dtype, size);
+    return size;
+}
+
+static uint32_t loop_bytes(const BlockProgram *b, const BlockOp *op) {
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < (uint32_t)op->nin + op->nout; i++) {
+        size = float_bytes(var_type(b->g, b->var[b->value[op->arg + i]])->dtype, size);
+        if (size == 0) break;
+    }
+    return size;
+}
+
 static void put_fast(ScanRun *l, uint32_t step) {
     const Machine *m = l->body;
     const Fast *f = &m->fast[step];
@@ -255,8 +278,12 @@ static void put_fast(ScanRun *l, uint32_t step) {
             in[k] = broadcast(l, in[k], stays(l, f->in[k]), f->broadcast[k],
                               (int64_t)f->n, (char *)m->block->data + f->reg[k]);
     }
-    QuickCall c = {.kind = QUICK_LOOP, .loop = f->loop, .n = f->n, .nin = f->nin};
-    c.arg = next_arg(l);
+    QuickCall c = {.kind = QUICK_LOOP,
+                   .loop = f->loop,
+                   .n = f->n,
+                   .nin = f->nin,
+                   .size = fast_bytes(f),
+                   .arg = next_arg(l)};
     for (uint32_t k = 0; k < f->nin; k++)
         put_arg(l, in[k]);
     put_arg(l, quick_where(l->quick, m, f->out));
@@ -290,6 +317,7 @@ static void put_loops(ScanRun *l, uint32_t step, void *folded) {
                        .loop = op->loop,
                        .n = (size_t)p->row,
                        .nin = op->nin,
+                       .size = op->loop ? loop_bytes(b, op) : 0,
                        .arg = next_arg(l)};
         if (!op->loop) c.n *= program_bytes(b, b->value[op->arg]);
         for (uint32_t i = 0; i < (uint32_t)op->nin + op->nout; i++)

@@ -606,11 +606,16 @@ typedef struct FoldCall {
 void block_fold_call(Machine *m, uint32_t step, const Prep *p, FoldCall *f);
 /* Is it one block of one row, with nothing to gather? */
 bool block_is_single(const BlockProgram *b, const Prep *p);
-/* Runs a program that fits one chunk, with these operands, inputs and then outputs;
- * what is reduced goes to `folded` or, if that is NULL, to its place. Returns faults.
- */
-unsigned block_run_at(const Machine *m, const BlockProgram *b, const Prep *p,
-                      char **base, char *folded);
+/* Runs a program that fits one chunk, with these operands, inputs and then outputs, on
+ * n elements from `at` on; what is reduced goes to `folded` or, if that is NULL, to its
+ * place. Returns faults. */
+typedef struct BlockRun {
+    const BlockProgram *b;
+    const Prep *p;
+    char *work; /* p->worker_bytes */
+    int64_t at, n;
+} BlockRun;
+unsigned block_run_at(const BlockRun *r, char **base, char *folded);
 /* The memory of register k of a quick step. */
 void *block_quick_register(const Machine *m, const BlockProgram *b, const Prep *p,
                            uint32_t k);

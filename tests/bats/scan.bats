@@ -671,6 +671,31 @@ on_threads() {
     ok 'cmp each1.txt each3.txt && test -s each1.txt'
 }
 
+@test "threads take all steps on some of the elements, where these don't need others" {
+    local body n=0
+    while IFS= read -r body; do
+        gload --new -i 'x: float64[600, 1000]' -i 'h: float64[1000]' -i 's: float64[600]' -e "y = $body" --outputs y -o e$n.tlg
+        on_threads e$n.tlg --on-unused-input ignore 'x=normal(0, 1, (600, 1000), seed=1)' 'h=linspace(-1, 1, 1000)' 's=linspace(0, 1, 600)'
+        n=$((n + 1))
+    done <<'END'
+scan(lambda c, u: tanh(c * 0.9 + u), sequences=[x], outputs_info=[h])[::50]
+scan(lambda c, u: tanh(c * 0.9 + u), sequences=[x], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + u * h), sequences=[reshape(x, (1000, 600)).T], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + u), sequences=[s], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + u[::-1]), sequences=[x], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + concatenate([u[1:], u[:1]])), sequences=[x], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + u + mean(u)), sequences=[x], outputs_info=[h])[-1]
+scan(lambda c, u: tanh(c * 0.9 + transpose(u)), sequences=[reshape(x[:, :900], (600, 30, 30))], outputs_info=[reshape(h[:900], (30, 30))])[-1]
+scan(lambda c, u, v: (tanh(c * 0.9 + v), where(u > v, sin(u), cos(v))), sequences=[x], outputs_info=[h, h * 0.5])[1][::50]
+scan(lambda u, v: (tanh(v * 1.1 + h), sin(u)), outputs_info=[h, h], n_steps=3000)[0][-5:]
+scan(lambda u, v: (tanh(v * 1.1 + h), u[::-1]), outputs_info=[h, h], n_steps=3000)[0][-5:]
+scan(lambda u, w: tanh(u * 0.5 - w + h), outputs_info=[{"initial": stack([h, h * 2]), "taps": [-2, -1]}], n_steps=3000)[-3:]
+scan(lambda c, u: floor(cast(tanh(c + u) * 10, int64) / 3), sequences=[x], outputs_info=[h])[-1]
+scan(lambda c, u: (tanh(c * 0.9 + u), until(max(u) < -2)), sequences=[x], outputs_info=[h])[-1]
+END
+    test $n = 14
+}
+
 @test "the first step that fails reports, on any number of threads" {
     gload --new -i 'x: int64[n, 400]' -e 'a = map(lambda v: sum(unique(arange(400)[v])), x)' -o i.tlg
     gload --new -i 'x: int64[n, 400]' -e 'a = map(lambda v: sum(1000 // unique(v)), x)' -o d.tlg
