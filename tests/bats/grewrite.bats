@@ -44,6 +44,8 @@ softplus() { gload --new -i 'x: float64' -e 'y = log(1 + exp(x)) + x * 1' --outp
     [ "$status" = 0 ]
     grep -Eq '^3 replacements in [0-9]+ sweeps?, 5 applies before' .err
     grep -Eq ' 1 +-?[+0-9-]+  mul-one$' .err
+    grep -Eq '^ +[0-9.]+ +[1-9][0-9]* +\(copying the graph\)$' .err
+    grep -Eq '^ +[0-9.]+ +\(visiting Applies\)$' .err
     cmp <(gload o.tlg --no-provenance) <(gload p.tlg --no-provenance)
 }
 

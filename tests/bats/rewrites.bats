@@ -317,6 +317,40 @@ x: int64[?]; y: int64[?]|x + y - x|collect-terms|x + y - x
 END
 }
 
+@test "terms are collected of what other rules have just made" {
+    gload -i 'x: float64[4, 4]' -i 'y: float64[4, 4]' -e 'z = transpose(transpose(x)) * 1. + y + (x + x / 1.)' -e 'w = z @ z' --outputs z,w -o m.tlg
+    ok 'grewrite m.tlg --exclude fusion --no-provenance -O math' $'x: float64[4, 4]\ny: float64[4, 4]\nz = x * 3.0 + y\nw = z @ z'
+    ok 'grewrite m.tlg --verify 2 -o /dev/null'
+    # a term that an initial value needs, too, has a reader more
+    cat >s.yaml <<'Y'
+thunkline: 1
+shared:
+  u: float64[3] = exp(t)
+let: |
+  t = log([1., 2., 3.]) + 1.
+  z = u + t + (t + transpose(u))
+outputs: [z]
+Y
+    grun s.yaml >plain
+    ok 'grewrite s.yaml | grun' "$(cat plain)"
+}
+
+@test "groups that compute the same share a function, once there are a thousand" {
+    local open i
+    for open in 64 '?'; do
+        {
+            printf 'thunkline: 1\ninputs: {x: "float64[%s]"}\nlet: |\n  s0 = sum(x)\n' "$open"
+            for ((i = 1; i <= 1200; i++)); do echo "  s$i = sum(tanh((x + s$((i - 1))) * $((2 + i % 2)).0) * x)"; done
+            echo 'outputs: [s1200]'
+        } >m.yaml
+        grewrite m.yaml --no-provenance -O yaml >r.yaml
+        [ "$(grep -c '^  fused_[0-9]*:' r.yaml)" = 1000 ]
+        [ "$(grep -c '= fused_[0-9]*(' r.yaml)" = 1200 ]
+        # 2 and 3 are not the same: the calls beyond take turns
+        [ "$(grep -E '^ +s119[0-9] = ' r.yaml | sed 's/.*= //; s/(.*//' | sort -u | wc -l)" = 2 ]
+    done
+}
+
 @test "assertions that are known to hold go, others stay and are checked" {
     gload -i 'x: float64[3]' -e 'a = assert_op(2., True)' -e 'b = assert_op(x, x.shape[0] == 3, [True, True])' -e 'c = assert_op(x, x > 0)' -e 'd = assert_op(x, [True, False])' -o m.tlg
     ok 'grewrite m.tlg --exclude fusion --no-provenance -O math' $'x: float64[3]\na = float64(2.0)\nc = assert_op(x, x > 0.0)\nd = assert_op(x, True, False)\nb = x'
