@@ -25,8 +25,8 @@ enum { MOST_OPS = 512, MOST_NUMBERS = 64, SHAPE_VECTOR = 64 };
 
 /* ---- shapes ---- */
 
-static bool has_unknown_dim(const Type *t) {
-    for (int i = 0; i < t->ndim; i++)
+bool fuse_has_open_dim(const Type *t) {
+    for (int i = 0; t->kind == TYPE_TENSOR && i < t->ndim; i++)
         if (t->dim[i] == DIM_UNKNOWN) return true;
     return false;
 }
@@ -65,7 +65,7 @@ static bool is_unstretched(const Type *t, const Type *to) {
  * graph has few types: the ids of those met are kept. */
 static uint32_t known_shape(const Fuse *f, const Type *t, Map *of_type) {
     uint64_t id = 0;
-    if (t->kind != TYPE_TENSOR || has_unknown_dim(t)) return 0;
+    if (t->kind != TYPE_TENSOR || fuse_has_open_dim(t)) return 0;
     if (t->dtype == DT_BOOL) return t->id;
     if (map_get(of_type, t->id, &id)) return (uint32_t)id;
     id = type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
@@ -110,7 +110,7 @@ static void compare_shapes(Fuse *f) {
 static uint32_t result_shape(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
-    if (!has_unknown_dim(to)) return shape_number(f, a->out);
+    if (!fuse_has_open_dim(to)) return shape_number(f, a->out);
     uint32_t shape = 0;
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {

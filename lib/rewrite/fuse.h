@@ -85,6 +85,7 @@ void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n);
 /* Does anything read what the member of the chunk makes, besides the chunk? As long as
  * f->outside is there. */
 bool fuse_is_output(const Fuse *f, ApplyId member);
+bool fuse_has_open_dim(const Type *t); /* a tensor's type */
 /* A number that functions hold themselves. */
 bool fuse_is_constant(const Fuse *f, Var v);
 /* Is input k read by an op that may end a group, besides what it takes in pieces? Ranks

@@ -35,12 +35,6 @@ static void tell(Fuse *f, uint64_t number) {
     f->key.p[f->key.n++] = (uint8_t)number;
 }
 
-static bool has_open_dim(const Type *t) {
-    for (int k = 0; t->kind == TYPE_TENSOR && k < t->ndim; k++)
-        if (t->dim[k] == DIM_UNKNOWN) return true;
-    return false;
-}
-
 /* Inputs are told by number, the first time with their type; constants by variable. */
 enum { TOLD_INPUT = 1, TOLD_CONSTANT, TOLD_MEMBER };
 static void describe_input(Fuse *f, FuseGroup *x, Var v) {
@@ -55,7 +49,7 @@ static void describe_input(Fuse *f, FuseGroup *x, Var v) {
         f->seen[v] = f->chunk;
         f->inner[v] = (Var)x->narg << 2 | TOLD_INPUT;
         x->arg[x->narg++] = v;
-        x->open |= has_open_dim(t);
+        x->open |= fuse_has_open_dim(t);
         tell(f, (uint64_t)t->id << 1 | (f->same[v] == x->shape));
     }
     tell(f, f->inner[v]);
