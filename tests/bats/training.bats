@@ -310,15 +310,16 @@ END
     counting_model
     gload --new -i 'n: int64' -e 'y = scan(lambda s: s + 1, outputs_info=0.0, n_steps=n, keep=1)[-1]' --outputs y -o one.tlg
     local pid rate line
-    # says LINE...: what it says when it is asked; the program is $pid
+    # says LINE...: what it says when it is asked; the program is $pid, which may be asked
+    # before its first steps are over
     says() {
         "$@" >/dev/null 2>err 3>&- &
         pid=$!
         waits catches_usr1 $pid
-        waits eval 'kill -USR1 $pid; grep -Eq "/s" err'
+        waits eval 'kill -USR1 $pid; grep -q "/s, .* left" err'
         kill -TERM $pid
         wait $pid || [ $? = 143 ]
-        line=$(grep -m 1 /s err)
+        line=$(grep -m 1 "/s, .* left" err)
     }
     says grun one.tlg n=1000000000000000
     grep -Eq '^grun: 0% [0-9]+/1000000000000000 steps, [0-9.e+]+/s, [0-9.]+ h left$' <<<"$line"
