@@ -2,7 +2,6 @@
  * in a function, so each group gets a function of its own, as long as there are not so
  * many that nobody looks at each: then groups that compute the same share one, and the
  * call tells the place. */
-#include "graph/append.h"
 #include "rewrite/fuse.h"
 #include "value/class.h"
 
@@ -105,10 +104,9 @@ static void add_inputs(Fuse *f, Graph *fn, const FuseGroup *x) {
 static Var var_inside(Fuse *f, Graph *fn, Var v) {
     if (f->seen[v] == f->chunk) return f->inner[v];
     f->seen[v] = f->chunk;
-    return f->inner[v] = graph_share_const(fn, f->g, v, false);
+    return f->inner[v] = graph_share_const(fn, f->g, v, !f->r->merged);
 }
 
-/* The group's graph is merged, so there is nothing to merge here. */
 static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *type = var_type(f->g, a->out);
@@ -116,8 +114,8 @@ static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
     for (size_t i = 0; i < a->nin; i++)
         in[i] = var_inside(f, fn, apply_in(f->g, id)[i]);
     f->seen[a->out] = f->chunk;
-    f->inner[a->out] = fn->nvar;
-    graph_append(fn, a->op, a->props, a->nin, in, 1, &type, f->g->origin[id]);
+    f->inner[a->out] = graph_apply(fn, a->op, a->props, a->nin, in, 1, &type,
+                                   !f->r->merged, false, f->g->origin[id]);
 }
 
 static bool names_dim(const Graph *fn, Sym name) {
@@ -191,6 +189,7 @@ static const Graph *make_function(Fuse *f, const FuseGroup *x) {
         vec_push(fn->s, &fn->outputs,
                  ((Output){f->result_name[k], f->inner[x->result[k]]}));
     name_dims(f, fn, x);
+    graph_trim(fn);
     return fn;
 }
 
@@ -250,7 +249,8 @@ static bool is_same_group(const void *ctx, uint32_t i) {
 }
 
 /* For the group with the current key. Of functions that compute the same, the first one
- * is found. A key is kept only where dims are open, which the function names. */
+ * is found. A key is kept only where the function doesn't tell it: if dims are open,
+ * which it names, and if members may have been merged. */
 static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
     FuseLookup q = {f, x};
     uint64_t hash = hash_bytes(f->key.p, f->key.n, 0);
@@ -258,7 +258,8 @@ static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
     if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have].fn;
     FusedFunction made = {.fn = make_function(f, x)};
     if (have == UINT32_MAX) {
-        if (x->open) made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
+        if (x->open || !f->r->merged)
+            made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
         index_add(&f->made_index, hash, (uint32_t)f->made.n);
     }
     vec_push(f->g->s, &f->made, made);

@@ -378,13 +378,14 @@ struct Rewriter {
     /* Of a search: applies the ops of right sides in place of op_apply; NULL: none. */
     bool (*apply)(void *ctx, const Op *op, const Props *props, VarList in, Var *out);
     void *apply_ctx;
-    Map literals;         /* pattern and dtype -> constant, until g is compacted */
-    bool searching;       /* costs decide how often a value is used: single_use holds */
-    bool sweeping;        /* the arrays of sweeps are there */
-    bool fusing;          /* uniform and facts aren't */
-    bool dirty;           /* something was replaced since the graph was compacted */
-    bool uses_matter;     /* an entry of the stage asks for clients */
-    bool counted;         /* clients are as counting them again would find them */
+    Map literals;     /* pattern and dtype -> constant, until g is compacted */
+    bool searching;   /* costs decide how often a value is used: single_use holds */
+    bool sweeping;    /* the arrays of sweeps are there */
+    bool fusing;      /* uniform and facts aren't */
+    bool dirty;       /* something was replaced since the graph was compacted */
+    bool merged;      /* no two Applies are equal: nothing was built but by sweeps */
+    bool uses_matter; /* an entry of the stage asks for clients */
+    bool counted;     /* clients are as counting them again would find them */
     uint8_t *conditional; /* by effect: only a branch needed it when the graph was
                            * compacted; NULL: none */
     /* view.c */

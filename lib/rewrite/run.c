@@ -16,6 +16,7 @@ typedef struct RewriteRun {
     Database *db;
     const RewriteOptions *o;
     uint32_t number, fired, sweeps, epoch; /* epoch: the next one to use */
+    bool merged;                           /* as a Rewriter's, of all graphs */
     double start, copying;                 /* seconds */
     uint32_t copies;
     Why *why;
@@ -68,6 +69,7 @@ static bool run_graph_pass(Rewriter *r, const DatabaseEntry *e, bool last) {
     bool changed = r->g->napply != before || *r->number != fired;
     r->dirty |= changed;
     r->settled &= !changed;
+    r->merged &= !changed || e->pass->graph == fuse_pass;
     if (compacts || changed) compact_overlay(r);
     RewriteProfile *p = &r->db->entry.p[r->current].profile;
     p->tried++;
@@ -109,11 +111,13 @@ static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to)
     r.epoch = run->epoch;
     r.why = run->why;
     r.bodies = run->bodies;
+    r.merged = run->merged;
     bool ok = run_stages(&r, from, to);
     if (ok) compact_overlay(&r);
     graph_trim(g);
     run->fired += r.fired;
     run->sweeps += r.sweeps;
+    run->merged = r.merged;
     run->copying += r.copying;
     run->copies += r.copies;
     run->epoch = r.epoch + 1;
@@ -257,8 +261,9 @@ static Graph *private_copy(Graph *g, bool take, bool merge, bool apart) {
 static Graph *run_copy(RewriteRun *run, Graph *g) {
     bool apart = pin_destroyed_needed(g);
     double start = clock_seconds();
-    Graph *work =
-        private_copy(g, run->o->takes_graph, merge_is_selected(run->db), apart);
+    bool merge = merge_is_selected(run->db);
+    Graph *work = private_copy(g, run->o->takes_graph, merge, apart);
+    run->merged = merge && !apart;
     run->copying = clock_seconds() - start;
     run->copies = 1;
     if (!run_all_stages(run, work)) return graph_free(work), NULL;
