@@ -1,5 +1,5 @@
-/* Fusion in three files: fuse.c finds groups of Applies, fuse_end.c what they may end
- * in, fuse_function.c makes calls of functions of them. */
+/* Fusion in four files: fuse.c finds groups of Applies, fuse_end.c what they may end
+ * in, fuse_cut.c cuts them, fuse_function.c makes calls of functions of them. */
 #ifndef REWRITE_FUSE_H
 #define REWRITE_FUSE_H
 
@@ -9,6 +9,8 @@
  * computed in between in registers of a block each: these limits keep a block of all
  * operands in the second cache. */
 enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
+/* Of what is computed again and of its clients: a group must hold all of them. */
+enum { AGAIN_INPUTS = 4 };
 
 /* A function that was made, and what it computes. */
 typedef struct FusedFunction {
@@ -95,6 +97,10 @@ bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k);
 void fuse_find_ends(Fuse *f);
 /* The op that n members, which are marked, may end in; APPLY_NONE: none. */
 ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n);
+/* Do n members, in order, fit in one function? */
+bool fuse_chunk_fits(Fuse *f, const ApplyId *member, uint32_t n);
+/* Replaces a group of n members, in order, by calls as large as the limits allow. */
+bool fuse_cut_group(Fuse *f, const ApplyId *member, uint32_t n);
 /* Replaces n members, of which the last may be the op that ends them, by a call. */
 bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n);
 
