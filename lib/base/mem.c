@@ -2,6 +2,7 @@
  * session's hook, so that only tensor memory needs an error path. */
 #include "base/mem.h"
 
+#include "base/large.h"
 #include "base/session_impl.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@
 enum { HEAP_SMALL = 8 << 20 };
 /* The heap grows by this, which is address space only: where it ends, no huge page has
  * room. */
-enum { HEAP_STEP = 16 << 20 };
+enum { HEAP_STEP = 64 << 20 };
 
 static uintptr_t heap_end(void) {
     return (uintptr_t)sbrk(0);
@@ -28,7 +29,7 @@ static uintptr_t heap_end(void) {
 void mem_expect_graphs(Session *s) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, (int)(2 * HUGE_PAGE));
-    mallopt(M_TRIM_THRESHOLD, (int)(32 * HUGE_PAGE));
+    mallopt(M_TRIM_THRESHOLD, 3 * HEAP_STEP / 2);
     mallopt(M_TOP_PAD, HEAP_STEP);
     atomic_store(&s->heap_huge, heap_end() + HEAP_SMALL);
 #else
@@ -95,7 +96,17 @@ static void *advise_huge_pages(Session *s, void *p, size_t size) {
     return p;
 }
 
+/* Cleared; NULL: malloc is asked. */
+static void *alloc_large(const Session *s, size_t size) {
+    bool expected =
+        s && size > 2 * HUGE_PAGE &&
+        atomic_load_explicit(&s->heap_huge, memory_order_relaxed) != UINTPTR_MAX;
+    return expected ? large_alloc(size) : NULL;
+}
+
 void *mem_alloc(Session *s, size_t size) {
+    void *large = alloc_large(s, size);
+    if (large) return large;
     void *p = malloc(size ? size : 1);
     if (!p) mem_panic(s);
     return advise_huge_pages(s, p, size);
@@ -103,13 +114,27 @@ void *mem_alloc(Session *s, size_t size) {
 
 void *mem_zalloc(Session *s, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
+    void *large = alloc_large(s, total);
+    if (large) return large;
     void *p = calloc(total ? total : 1, 1);
     if (!p) mem_panic(s);
     return advise_huge_pages(s, p, total);
 }
 
+static void *move_block(void *to, size_t size, void *from, size_t have) {
+    memcpy(to, from, have < size ? have : size);
+    mem_free(from);
+    return to;
+}
+
 void *mem_realloc(Session *s, void *p, size_t count, size_t size) {
     size_t total = checked_product(s, count, size);
+    if (large_owns(p))
+        return large_resize(p, total)
+                   ? p
+                   : move_block(mem_alloc(s, total), total, p, large_size(p));
+    void *large = alloc_large(s, total);
+    if (large) return p ? move_block(large, total, p, block_size(p, 0)) : large;
     void *q = realloc(p, total ? total : 1);
     if (!q) mem_panic(s);
     return advise_huge_pages(s, q, total);
@@ -121,7 +146,10 @@ char *mem_strdup(Session *s, const char *text) {
 }
 
 void mem_free(void *p) {
-    free(p);
+    if (large_owns(p))
+        large_free(p);
+    else
+        free(p);
 }
 
 void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size) {

@@ -18,11 +18,12 @@ void *mem_zalloc(Session *s, size_t count,
 void *mem_realloc(Session *s, void *p, size_t count, size_t size);
 char *mem_strdup(Session *s, const char *text);
 void mem_free(void *p);
-/* For programs that hold graphs. From now on each block of 4 MB or more is a mapping of
- * its own, which grows without a copy and goes back at once when it is freed, so that a
- * graph's arrays don't leave holes; smaller ones would pay more for fresh pages than
- * they save. Beyond its next 8 MB the heap is in huge pages. Not for programs that ask
- * for large tensors again and again. */
+/* For programs that hold graphs. From now on each block of more than 4 MB has address
+ * space of its own (base/large.h): it grows without a copy, stays in huge pages, and
+ * goes back at once when it is freed, so that a graph's arrays don't leave holes;
+ * smaller ones would pay more for fresh pages than they save. Beyond its next 8 MB the
+ * heap is in huge pages. Not for programs that ask for large tensors again and again.
+ */
 void mem_expect_graphs(Session *s);
 /* The graph at hand will not be small: what the heap grows by is in huge pages at
  * once. */

@@ -1,4 +1,5 @@
 /* Arenas, vectors, strings, symbols, and the text helpers. */
+#include "base/large.h"
 #include "base/session.h"
 #include "test.h"
 
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 static void test_arena(Session *s) {
     Arena *a = arena_new(s);
@@ -342,21 +345,103 @@ static int count_mappings(const void *p, size_t size) {
     return n;
 }
 
+static bool is_zero(const char *p, size_t n) {
+    return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+/* Of the block, as far as the system tells: it may not know huge pages. */
+static bool is_resident(const char *p) {
+    unsigned char in = 1;
+    return mincore((void *)((uintptr_t)p & ~(uintptr_t)4095), 1, &in) == 0 && in & 1;
+}
+
+enum { MB = 1 << 20, ODD = 12345 };
+
+/* In place, whatever its size; what it gives up and takes again is cleared. */
+static void test_large_block(void) {
+    char *p = large_alloc(9 * MB + ODD);
+    if (!p) return; /* address space is limited, or a sanitizer watches */
+    CHECK(large_owns(p) && large_size(p) == 9 * MB + ODD && (uintptr_t)p % 64 == 0);
+    CHECK(!large_owns(NULL) && !large_owns(p + 64) && !large_owns(p - 64));
+    CHECK(is_zero(p, 9 * MB + ODD));
+    memset(p, 7, 9 * MB + ODD);
+    CHECK(large_resize(p, 30 * MB) && p[9 * MB + ODD - 1] == 7);
+    CHECK(is_zero(p + 9 * MB + ODD, 21 * MB - ODD));
+    memset(p, 7, 30 * MB);
+    CHECK(large_resize(p, 5 * MB + ODD) && p[5 * MB + ODD - 1] == 7);
+    CHECK(!is_resident(p + 6 * MB) && !is_resident(p + 29 * MB));
+    CHECK(large_resize(p, 30 * MB) && is_zero(p + 6 * MB, 24 * MB));
+    CHECK(!large_resize(p, (size_t)5 << 30) && large_size(p) == 30 * MB);
+    CHECK(!large_resize(p, SIZE_MAX) && !large_alloc(SIZE_MAX));
+    large_free(p);
+    CHECK(!large_alloc((size_t)5 << 30));
+}
+
+/* What a limit leaves is malloc's. */
+static void test_limited_addresses(void) {
+    struct rlimit was, less;
+    if (getrlimit(RLIMIT_AS, &was) != 0 || was.rlim_cur != RLIM_INFINITY) return;
+    less = (struct rlimit){(rlim_t)1 << 46, was.rlim_max};
+    if (setrlimit(RLIMIT_AS, &less) != 0) return;
+    CHECK(!large_alloc(5 * MB));
+    CHECK(setrlimit(RLIMIT_AS, &was) == 0);
+}
+
+/* Many at once, each with its own contents; blocks of malloc's are told apart. */
+static void test_large_blocks(void) {
+    enum { MANY = 100 };
+    char *p[MANY], *small[MANY];
+    size_t n = 0;
+    for (; n < MANY && (p[n] = large_alloc(5 * MB + n)); n++)
+        p[n][n] = (char)(n + 1), p[n][5 * MB] = 9;
+    for (size_t i = 0; i < MANY; i++)
+        small[i] = malloc(i * MB / 8 + 1);
+    for (size_t i = 0; i < n; i++)
+        CHECK(large_owns(p[i]) && p[i][i] == (char)(i + 1) &&
+              large_size(p[i]) == 5 * MB + i);
+    for (size_t i = 0; i < MANY; i++) {
+        CHECK(!large_owns(small[i]));
+        free(small[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        large_free(p[i]);
+}
+
+/* From malloc's heap to address space of its own, and back where that ends. */
 static void test_large(Session *s) {
-    size_t size = ((size_t)9 << 20) + 12345;
+    size_t size = 9 * MB + ODD;
     mem_expect_graphs(s);
-    char *p = mem_alloc(s, size);
+    char *p = mem_alloc(s, 3 * MB);
+    CHECK(!large_owns(p));
+    memset(p, 7, 3 * MB);
+    p = mem_realloc(s, p, 1, size);
+    CHECK(p[0] == 7 && p[3 * MB - 1] == 7);
     memset(p, 7, size);
-    CHECK(count_mappings(p, size) <= 1, "realloc would have to copy it");
-    p = mem_realloc(s, p, 3, size);
-    CHECK(p[0] == 7 && p[size - 1] == 7 && count_mappings(p, 3 * size) <= 1);
-    mem_free(p);
+    CHECK(count_mappings(p, size) <= 2, "realloc would have to copy it");
+    char *grown = mem_realloc(s, p, 3, size);
+    CHECK(!large_owns(p) || grown == p);
+    CHECK(grown[0] == 7 && grown[size - 1] == 7);
+    mem_free(grown);
+    char *zero = mem_zalloc(s, 3, size);
+    CHECK(is_zero(zero, 3 * size));
+    mem_free(zero);
+    size_t most = (size_t)5 << 30;
+    void *room = malloc(most);
+    free(room);
+    char *last = mem_alloc(s, 5 * MB);
+    last[0] = 9;
+    if (room) last = mem_realloc(s, last, 1, most);
+    CHECK(last[0] == 9 && (!room || !large_owns(last)));
+    mem_free(last);
 }
 
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_arena(s);
     test_marks(s);
+    test_large_block();
+    test_large_blocks();
+    test_limited_addresses();
     test_large(s);
     test_vec(s);
     test_str(s);
