@@ -1,16 +1,20 @@
 /* Finds equal Applies. An open table of their numbers: each is kept near where the
  * newest of its inputs says, so that building and walking a graph in its order reads
  * the table in order too. Many Applies may share their newest input; when the slots
- * near it are taken, the rest is scattered by hash. */
+ * near it are taken, the rest is scattered by hash. A byte of each hash, in a table of
+ * their own, tells most unequal Applies apart: those of one input may be far from each
+ * other in a graph, and reading one that isn't in the cache takes as long as all else.
+ */
 #include "graph/graph_impl.h"
 
 #include <string.h>
 
 enum { NEAR = 8, PER_VAR = 2, FIRST_SLOTS = 16 };
-#define FREE UINT32_MAX
+enum { FREE = 0 }; /* as a mark */
 
 typedef struct Place {
     uint64_t near, hash;
+    uint8_t mark;
 } Place;
 
 static Place place_of(const ApplyKey *k) {
@@ -20,7 +24,7 @@ static Place place_of(const ApplyKey *k) {
         h = hash_mix(h, k->in[i]);
         if (k->in[i] > newest) newest = k->in[i];
     }
-    return (Place){k->nin ? (uint64_t)newest * PER_VAR : h, h};
+    return (Place){k->nin ? (uint64_t)newest * PER_VAR : h, h, (uint8_t)(h >> 56) | 1};
 }
 
 /* The slot to look at in step i of a search. */
@@ -40,17 +44,19 @@ ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k) {
     if (x->n == 0) return APPLY_NONE;
     Place p = place_of(k);
     for (size_t i = 0;; i++) {
-        ApplyId id = x->slot[slot_at(x, p, i)];
-        if (id == FREE || is_same_apply(k, id)) return id;
+        size_t at = slot_at(x, p, i);
+        if (x->mark[at] == FREE) return APPLY_NONE;
+        if (x->mark[at] == p.mark && is_same_apply(k, x->slot[at])) return x->slot[at];
     }
 }
 
 static void put_apply(ApplyIndex *x, const ApplyKey *k, ApplyId id) {
     Place p = place_of(k);
     size_t i = 0;
-    while (x->slot[slot_at(x, p, i)] != FREE)
+    while (x->mark[slot_at(x, p, i)] != FREE)
         i++;
     x->slot[slot_at(x, p, i)] = id;
+    x->mark[slot_at(x, p, i)] = p.mark;
     x->n++;
 }
 
@@ -66,9 +72,9 @@ void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
     if (x->slot && size == x->mask + 1) return;
     ApplyIndex big = {.mask = size - 1};
     big.slot = mem_realloc(g->s, NULL, size, sizeof *big.slot);
-    memset(big.slot, 0xFF, size * sizeof *big.slot);
+    big.mark = mem_zalloc(g->s, size, sizeof *big.mark);
     for (size_t i = 0; x->slot && i <= x->mask; i++) {
-        if (x->slot[i] == FREE) continue;
+        if (x->mark[i] == FREE) continue;
         ApplyKey k = apply_key(g, x->slot[i]);
         put_apply(&big, &k, x->slot[i]);
     }
@@ -84,5 +90,6 @@ void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a) {
 
 void apply_index_free(ApplyIndex *x) {
     mem_free(x->slot);
+    mem_free(x->mark);
     *x = (ApplyIndex){0};
 }

@@ -297,7 +297,7 @@ static size_t index_bytes(const struct GraphPriv *p) {
     const Index *c = &p->const_index;
     const ApplyIndex *a = &p->apply_index;
     return (c->slot ? (c->mask + 1) * sizeof *c->slot : 0) +
-           (a->slot ? (a->mask + 1) * sizeof *a->slot : 0);
+           (a->slot ? (a->mask + 1) * (sizeof *a->slot + sizeof *a->mark) : 0);
 }
 
 size_t graph_bytes(const Graph *g) {

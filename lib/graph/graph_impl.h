@@ -7,6 +7,7 @@
 /* apply_index.c: Applies by op, props and inputs. */
 typedef struct ApplyIndex {
     ApplyId *slot;
+    uint8_t *mark; /* by slot: 0 if it is free, else of its Apply's hash */
     size_t n, mask;
 } ApplyIndex;
 typedef struct ApplyKey {
