@@ -12,23 +12,19 @@
 enum { NEAR = 8, PER_VAR = 2, FIRST_SLOTS = 16 };
 enum { FREE = 0 }; /* as a mark */
 
-typedef struct Place {
-    uint64_t near, hash;
-    uint8_t mark;
-} Place;
-
-static Place place_of(const ApplyKey *k) {
+ApplyPlace apply_place(const ApplyKey *k) {
     uint64_t h = hash_mix((uint64_t)(uintptr_t)k->op, k->props->id);
     Var newest = 0;
     for (size_t i = 0; i < k->nin; i++) {
         h = hash_mix(h, k->in[i]);
         if (k->in[i] > newest) newest = k->in[i];
     }
-    return (Place){k->nin ? (uint64_t)newest * PER_VAR : h, h, (uint8_t)(h >> 56) | 1};
+    return (ApplyPlace){k->nin ? (uint64_t)newest * PER_VAR : h, h,
+                        (uint8_t)(h >> 56) | 1};
 }
 
 /* The slot to look at in step i of a search. */
-static size_t slot_at(const ApplyIndex *x, Place p, size_t i) {
+static size_t slot_at(const ApplyIndex *x, ApplyPlace p, size_t i) {
     if (i < NEAR) return (p.near + i) & x->mask;
     return (p.hash + (i - NEAR) * (p.hash >> 32 | 1)) & x->mask;
 }
@@ -40,9 +36,8 @@ static bool is_same_apply(const ApplyKey *k, ApplyId id) {
             memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
 }
 
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k) {
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplyPlace p) {
     if (x->n == 0) return APPLY_NONE;
-    Place p = place_of(k);
     for (size_t i = 0;; i++) {
         size_t at = slot_at(x, p, i);
         if (x->mark[at] == FREE) return APPLY_NONE;
@@ -50,8 +45,7 @@ ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k) {
     }
 }
 
-static void put_apply(ApplyIndex *x, const ApplyKey *k, ApplyId id) {
-    Place p = place_of(k);
+static void put_apply(ApplyIndex *x, ApplyPlace p, ApplyId id) {
     size_t i = 0;
     while (x->mark[slot_at(x, p, i)] != FREE)
         i++;
@@ -76,16 +70,15 @@ void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
     for (size_t i = 0; x->slot && i <= x->mask; i++) {
         if (x->mark[i] == FREE) continue;
         ApplyKey k = apply_key(g, x->slot[i]);
-        put_apply(&big, &k, x->slot[i]);
+        put_apply(&big, apply_place(&k), x->slot[i]);
     }
     apply_index_free(x);
     *x = big;
 }
 
-void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a) {
-    ApplyKey k = apply_key(g, a);
+void apply_index_add(ApplyIndex *x, const Graph *g, ApplyPlace p, ApplyId a) {
     apply_index_reserve(x, g, x->n + 1);
-    put_apply(x, &k, a);
+    put_apply(x, p, a);
 }
 
 void apply_index_free(ApplyIndex *x) {

@@ -442,8 +442,9 @@ static void index_const_leaf(Graph *g, uint32_t leaf) {
 static void index_new_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
     ApplyKey k = apply_key(g, a);
-    if (apply_index_find(&g->priv->apply_index, &k) == APPLY_NONE)
-        apply_index_add(&g->priv->apply_index, g, a);
+    ApplyPlace p = apply_place(&k);
+    if (apply_index_find(&g->priv->apply_index, &k, p) == APPLY_NONE)
+        apply_index_add(&g->priv->apply_index, g, p, a);
 }
 
 static void start_interning(Graph *g) {
@@ -523,15 +524,19 @@ ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin
                           const Var *in) {
     ApplyKey k = {g, op, props, nin, in};
     start_interning(g);
-    return apply_index_find(&g->priv->apply_index, &k);
+    return apply_index_find(&g->priv->apply_index, &k, apply_place(&k));
 }
 
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     assert_apply_ids(g, nin, in, nout);
+    ApplyPlace place = {0};
     if (intern && !serial) {
-        ApplyId have = graph_equal_apply(g, op, props, nin, in);
+        ApplyKey k = {g, op, props, nin, in};
+        start_interning(g);
+        place = apply_place(&k);
+        ApplyId have = apply_index_find(&g->priv->apply_index, &k, place);
         if (have != APPLY_NONE) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
@@ -540,7 +545,7 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
     else if (intern)
-        apply_index_add(&g->priv->apply_index, g, a);
+        apply_index_add(&g->priv->apply_index, g, place, a);
     else if (g->priv->interning)
         index_new_apply(g, a);
     return g->apply[a].out;

@@ -18,8 +18,14 @@ typedef struct ApplyKey {
     const Var *in;
 } ApplyKey;
 ApplyKey apply_key(const Graph *g, ApplyId a);
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k); /* APPLY_NONE */
-void apply_index_add(ApplyIndex *x, const Graph *g, ApplyId a);
+typedef struct ApplyPlace { /* where an Apply is looked for */
+    uint64_t near, hash;
+    uint8_t mark;
+} ApplyPlace;
+ApplyPlace apply_place(const ApplyKey *k);
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k,
+                         ApplyPlace p); /* APPLY_NONE */
+void apply_index_add(ApplyIndex *x, const Graph *g, ApplyPlace p, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
