@@ -510,6 +510,7 @@ static void sweep(Rewriter *r) {
     memcpy(&last, &r->order, sizeof last);
     memset(&r->order, 0, sizeof r->order);
     size_t n = last.n ? last.n : r->compacted;
+    vec_reserve(r->s, &r->order, n);
     for (size_t i = 0; i < n && !r->failed; i++) {
         ApplyId a = last.n ? last.p[i] : (ApplyId)i;
         if (!(r->state[a] & COUNTED) || seen_state(r, a) != SEEN_NOT) continue;

@@ -75,6 +75,7 @@ static void free_sweeps(Rewriter *r) {
 
 void rewriter_end_sweeps(Rewriter *r) {
     free_sweeps(r);
+    graph_trim(r->g);
     r->sweeping = r->settled = false;
 }
 

@@ -104,25 +104,32 @@ static bool run_stages(Rewriter *r, double from, double to) {
     return true;
 }
 
+static void open_graph(RewriteRun *run, Rewriter *r, Graph *g) {
+    rewriter_open(r, g, run->db, run->o, &run->number, FOR_SWEEPS);
+    r->epoch = run->epoch;
+    r->why = run->why;
+    r->bodies = run->bodies;
+    r->merged = run->merged;
+}
+
+static bool close_graph(RewriteRun *run, Rewriter *r, bool ok) {
+    if (ok) compact_overlay(r);
+    graph_trim(r->g);
+    run->fired += r->fired;
+    run->sweeps += r->sweeps;
+    run->merged = r->merged;
+    run->copying += r->copying;
+    run->copies += r->copies;
+    run->epoch = r->epoch + 1;
+    rewriter_close(r);
+    return ok;
+}
+
 static bool rewrite_one_graph(RewriteRun *run, Graph *g, double from, double to) {
     Rewriter r;
     if (from == 0) graph_make_room(g); /* later stages add little */
-    rewriter_open(&r, g, run->db, run->o, &run->number, FOR_SWEEPS);
-    r.epoch = run->epoch;
-    r.why = run->why;
-    r.bodies = run->bodies;
-    r.merged = run->merged;
-    bool ok = run_stages(&r, from, to);
-    if (ok) compact_overlay(&r);
-    graph_trim(g);
-    run->fired += r.fired;
-    run->sweeps += r.sweeps;
-    run->merged = r.merged;
-    run->copying += r.copying;
-    run->copies += r.copies;
-    run->epoch = r.epoch + 1;
-    rewriter_close(&r);
-    return ok;
+    open_graph(run, &r, g);
+    return close_graph(run, &r, run_stages(&r, from, to));
 }
 
 /* ---- the whole run ---- */
@@ -225,12 +232,30 @@ static bool run_last(RewriteRun *run, Graph *main, double from, bool loops) {
            run_each_graph(run, main, ROW_BLOCKS_END, HUGE_VAL);
 }
 
+/* A graph alone goes through the stages without a stop, until one makes a function. */
+static bool run_alone(RewriteRun *run, Graph *g) {
+    static const double end[] = {SPECIALIZED, ROW_BLOCKS_END, HUGE_VAL};
+    enum { ENDS = sizeof end / sizeof *end };
+    Rewriter r;
+    double from = 0;
+    size_t i = 0;
+    bool ok = true;
+    graph_make_room(g);
+    open_graph(run, &r, g);
+    for (; ok && i < ENDS && g->functions.n == 0; from = end[i++])
+        ok = run_stages(&r, from, end[i]);
+    ok = close_graph(run, &r, ok);
+    for (; ok && i < ENDS; from = end[i++])
+        ok = run_each_graph(run, g, from, end[i]);
+    return ok;
+}
+
 /* What is inlined must not be fused before: fusion begins once no graph is changed any
  * more by what comes before it. */
 static bool run_all_stages(RewriteRun *run, Graph *main) {
     bool loops = has_scans(main) && selects_scan_passes(run->db),
          rows = has_short_rows(main);
-    if (main->functions.n == 0 && !loops && !rows) return run_last(run, main, 0, false);
+    if (main->functions.n == 0 && !loops && !rows) return run_alone(run, main);
     if (!(loops ? run_loops(run, main) : run_each_graph(run, main, 0, LOOPS_END)))
         return false;
     graph_keep_called(main);
