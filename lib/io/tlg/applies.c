@@ -164,7 +164,6 @@ void tlg_write_applies(TlgWriter *w) {
 
 /* ---- reading ---- */
 
-enum { MOST_CHUNKS = 1 << 10 }; /* limit on the chunks reserved in advance */
 typedef struct ApplyChunk {
     size_t n;
     const uint32_t *col[NCOLUMN];
@@ -237,7 +236,7 @@ static bool same_lengths(TlgReader *t, const Column *c, unsigned seen, ApplyChun
 static void reserve_chunk(TlgReader *t, const ApplyChunk *k, size_t bytes) {
     size_t left = (size_t)(t->c.end - t->c.p), times = 1;
     if (t->g->napply == 0 && k->n == TLG_CHUNK) times += left / bytes;
-    if (times > MOST_CHUNKS) times = MOST_CHUNKS;
+    if (times > TLG_MOST) times = TLG_MOST;
     graph_reserve(t->g, (uint32_t)(k->n * times), (uint32_t)(k->ntype * times),
                   (uint32_t)(k->nin * times));
 }

@@ -185,14 +185,24 @@ static bool read_names(TlgReader *t, NameFields *f) {
     return true;
 }
 
+/* Are these likely to be names that the session hasn't seen? */
+static bool begins_with_new_name(Session *s, const NameFields *f) {
+    Cbor c = f->names;
+    const char *p;
+    size_t n, mark = diag_count(s);
+    bool seen = !f->n || !cbor_text(&c, &p, &n) || sym_find(s, p, n);
+    diag_rewind(s, mark);
+    return !seen;
+}
+
 /* Room for a section; if it is full, for as many more as the rest of the input can hold
  * and outputs of Applies can have: few other variables have names here. */
-static void reserve_names(TlgReader *t, size_t n, size_t bytes) {
-    size_t left = (size_t)(t->c.end - t->c.p), all = n;
+static void reserve_names(TlgReader *t, const NameFields *f, size_t bytes) {
+    size_t left = (size_t)(t->c.end - t->c.p), n = f->n, all = n;
     size_t most = t->g->nvar - t->g->nleaf;
     if (n == TLG_CHUNK && !size_mul(n, 1 + left / bytes, &all)) all = n;
     if (all > most) all = n > most ? n : most;
-    sym_reserve(t->s, n);
+    sym_reserve(t->s, begins_with_new_name(t->s, f) ? all : n);
     graph_reserve_names(t->g, all);
 }
 
@@ -205,7 +215,7 @@ bool tlg_read_names(TlgReader *t) {
     if (!tlg_read_fields(t, TLG_FIELDS(name_fields), &f, &seen)) return false;
     if (seen != 3 || f.var.n != f.n)
         return cbor_fail(&t->c, "columns of names that don't belong together");
-    reserve_names(t, f.n, (size_t)(t->c.p - begin));
+    reserve_names(t, &f, (size_t)(t->c.p - begin));
     return read_names(t, &f);
 }
 

@@ -204,7 +204,17 @@ static bool add_leaf(TlgReader *t, LeafCode code, const Type *type, LeafFields *
     return true;
 }
 
+/* After a full first section of `bytes` bytes, room for as many variables as the rest
+ * of the input could hold so: Applies will have more of them, and arrays that grow are
+ * copied. */
+static void reserve_vars_of(TlgReader *t, size_t n, size_t bytes) {
+    size_t left = (size_t)(t->c.end - t->c.p), times = 1 + left / bytes;
+    if (t->g->nleaf > 0 || n < TLG_CHUNK) return;
+    graph_reserve(t->g, 0, (uint32_t)(n * (times < TLG_MOST ? times : TLG_MOST)), 0);
+}
+
 bool tlg_read_leaves(TlgReader *t) {
+    const unsigned char *begin = t->c.p;
     LeafFields f = {0};
     unsigned seen;
     const uint32_t *code, *type;
@@ -216,6 +226,7 @@ bool tlg_read_leaves(TlgReader *t) {
         !column_u32(&t->c, &f.type, t->tmp, t->ntype, "type", &type))
         return false;
     size_t n = f.kind.n;
+    reserve_vars_of(t, n, (size_t)(t->c.p - begin));
     /* Each is rounded up to 16 bytes; empty ones take no space. */
     ConstPack k = {buffer_new(t->s, f.ndata + 16 * n + 16), 0, 0};
     if (!k.buf) return false;

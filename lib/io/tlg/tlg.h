@@ -63,6 +63,7 @@ bool column_u32(Cbor *c, const Column *col, Arena *a, uint64_t limit, const char
 
 /* ---- tlg: numbers assigned by the writer, tables of the reader ---- */
 enum { TLG_MAJOR = 1, TLG_MINOR = 0, TLG_CHUNK = 1 << 16, TLG_INLINE = 256 };
+enum { TLG_MOST = 1 << 10 }; /* limit on the chunks reserved in advance */
 /* Leaves come first in a graph's numbering: inputs, shared variables, dims,
  * constants. */
 typedef enum LeafCode {
