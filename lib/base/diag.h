@@ -43,6 +43,10 @@ uint32_t source_add(Session *s, const char *name, const char *text,
 uint32_t
 source_add_at(Session *s, const char *name, const char *text, size_t len, uint32_t line,
               uint32_t col); /* text that begins at line:col of the named file */
+/* As source_add_at, but the text stays where it is, for as long as the session; no zero
+ * byte need follow it. */
+uint32_t source_add_there(Session *s, const char *name, const char *text, size_t len,
+                          uint32_t line, uint32_t col);
 /* The same text, of a function whose call at `call` its body has replaced: what is said
  * of a place in it goes on with "called here". */
 uint32_t source_called(Session *s, uint32_t source, Span call);

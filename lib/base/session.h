@@ -25,6 +25,7 @@ typedef enum Slot {
     SLOT_TEXTS,    /* op: parsed texts of the rows */
     SLOT_OWN,      /* userop: bodies of user ops */
     SLOT_SERVICES, /* op: what higher rows provide for lower ones (op/services.h) */
+    SLOT_INPUTS,   /* io: files that sources lie in */
     SLOT_RULES,    /* rewrite: parsed rule sets */
     SLOT_BLAS,     /* ops: libraries opened on first use */
     SLOT_FFT,      /* ops: plans of Fourier transforms */

@@ -3,16 +3,21 @@
 
 #include <string.h>
 
-uint32_t source_add_at(Session *s, const char *name, const char *text, size_t len,
-                       uint32_t line, uint32_t col) {
+uint32_t source_add_there(Session *s, const char *name, const char *text, size_t len,
+                          uint32_t line, uint32_t col) {
     Source *src = NEW(s->arena, Source);
     src->name = arena_str(s->arena, name, strlen(name));
-    src->text = arena_str(s->arena, text, len);
+    src->text = text;
     src->len = len;
     src->first_line = line;
     src->first_col = col;
     vec_push(s, &s->sources, src);
     return src->of = (uint32_t)s->sources.n;
+}
+
+uint32_t source_add_at(Session *s, const char *name, const char *text, size_t len,
+                       uint32_t line, uint32_t col) {
+    return source_add_there(s, name, arena_str(s->arena, text, len), len, line, col);
 }
 
 uint32_t source_add(Session *s, const char *name, const char *text, size_t len) {

@@ -112,7 +112,35 @@ Buffer *input_share(Input *in, ElementUse use) {
     return buffer_ref(in->shared);
 }
 
+typedef struct KeptInputs {
+    Vec(Buffer *) all;
+} KeptInputs;
+
+static void free_kept(void *p) {
+    KeptInputs *k = p;
+    for (size_t i = 0; i < k->all.n; i++)
+        buffer_unref(k->all.p[i]);
+    vec_free(&k->all);
+    mem_free(k);
+}
+
+static KeptInputs *kept_inputs(Session *s) {
+    KeptInputs *k = session_slot(s, SLOT_INPUTS);
+    if (k) return k;
+    k = mem_zalloc(s, 1, sizeof *k);
+    session_set_slot(s, SLOT_INPUTS, k, free_kept);
+    return k;
+}
+
+bool input_keep(Input *in) {
+    if (in->kept || in->own || !reader_is_mapped(&in->r)) return in->kept;
+    vec_push(in->s, &kept_inputs(in->s)->all, input_share(in, ELEMENTS_IGNORED));
+    return in->kept = true;
+}
+
+/* What is kept is rarely looked at, and the file has it. */
 void input_close(Input *in) {
+    if (in && in->kept) file_mapped_pass(in->s, in->p, in->n);
     if (in && in->shared)
         buffer_unref(in->shared);
     else if (in)

@@ -18,6 +18,7 @@ typedef struct Input {
     Reader r;       /* the file, while p points into it */
     void *own;      /* or memory */
     Buffer *shared; /* created by input_share */
+    bool kept;      /* by input_keep */
     uint64_t max;   /* bytes that it may have; 0: session_max_memory */
 } Input;
 /* Opens a path, or memory when p is not NULL, and undoes zstd and gzip. NULL:
@@ -28,6 +29,9 @@ Input *input_open(Session *s, const char *path, const void *p, size_t n,
  * write to it (a private copy). NULL: it can't be made writable. */
 Buffer *input_share(Input *in, ElementUse use);
 bool input_is_shareable(const Input *in);
+/* Keeps the bytes until the session ends, for sources that lie in them; false: they
+ * aren't those of a mapped file, which would take memory. */
+bool input_keep(Input *in);
 void input_close(Input *in);
 
 /* ---- output ---- */

@@ -32,10 +32,11 @@ bool reader_open(Session *s, const char *path, Reader *r) {
     r->name = memcpy(name, r->name, len + 1);
     m->map = mapped_open(s, fd, r->name, &m->map_size);
     r->eof = m->map != NULL;
-    if (m->map) {
-        r->p = m->map;
-        r->n = m->map_size;
-    }
+    if (!m->map) return true;
+    if (own) close(fd); /* files that are mapped for long don't use up descriptors */
+    m->own = false;
+    r->p = m->map;
+    r->n = m->map_size;
     return true;
 }
 

@@ -288,6 +288,45 @@ static void mapped(const char *suffix) {
     diag_clear(s);
 }
 
+/* Where a long text lies that the graph comes from: in the file, until the session
+ * ends; a short one, and one that came in memory, is copied. */
+static void long_source(size_t len, bool in_file, bool stays) {
+    Session *own = session_new(NULL, NULL);
+    Str text = STR(s), bytes = STR(s);
+    char path[] = "/tmp/io_source_XXXXXX";
+    while (text.n + 16 < len)
+        str_puts(&text, "# a long story\n");
+    uint32_t begin = (uint32_t)text.n, line = 1 + begin / 15;
+    str_puts(&text, "  y = x * x");
+    uint32_t source = source_add(s, "long.yaml", text.p, text.n);
+    Graph *g = graph_new(s), *h;
+    const Type *t = type_scalar(s, DT_FLOAT64);
+    Var x = graph_input(g, sym(s, "x"), t);
+    Span whole = {source, 0, (uint32_t)text.n};
+    Var y = graph_apply(g, op_find(s, "multiply", 8), props_intern(s, 0, NULL), 2,
+                        (Var[]){x, x}, 1, &t, false, false, (Origin){whole, 0});
+    vec_push(s, &g->outputs, ((Output){sym(s, "y"), y}));
+    to_tlg(g, &bytes);
+    int fd = mkstemp(path);
+    CHECK(fd >= 0 && write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n && close(fd) == 0);
+    h = in_file ? io_read(own, path, NULL)
+                : io_read_mem(own, "test.tlg", bytes.p, bytes.n, NULL);
+    Span at = h && h->napply == 1 ? h->origin[0].at : NOWHERE;
+    graph_free(h);
+    str_free(&bytes);
+    const Source *src = source_get(own, at.source);
+    CHECK(src && src->len == text.n && memcmp(src->text, text.p, text.n) == 0);
+    CHECK(src && (file_mapped_at(own, src->text) != NULL) == stays);
+    at.begin = begin;
+    uint32_t of_line, col;
+    span_place(own, at, &of_line, &col);
+    CHECK(of_line == line && col == 1, "line %u, %u; wanted %u", of_line, col, line);
+    str_free(&text);
+    graph_free(g);
+    session_free(own);
+    unlink(path);
+}
+
 static void long_chain(void) {
     enum { N = 200000 };
     Graph *g = graph_new(s);
@@ -319,6 +358,9 @@ int main(void) {
     versions();
     mapped(".tlg");
     mapped(".tlg.zst");
+    long_source(3 << 20, true, true);
+    long_source(3 << 20, false, false);
+    long_source(1 << 10, true, false);
     long_chain();
     session_free(s);
     return TEST_END("io_tlg");

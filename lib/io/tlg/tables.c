@@ -191,6 +191,8 @@ static bool read_called_source(TlgReader *t, size_t i) {
     return true;
 }
 
+enum { KEEP_FROM = 1 << 20 }; /* bytes of a text that isn't copied */
+
 static bool read_source(TlgReader *t, size_t i) {
     size_t parts, n;
     Sym name;
@@ -204,8 +206,9 @@ static bool read_source(TlgReader *t, size_t i) {
         return false;
     if (n >= UINT32_MAX) return cbor_fail(&t->c, "a source of more than 4 GiB");
     t->source_len[i] = (uint32_t)n;
-    t->source[i] =
-        source_add_at(t->s, sym_text(t->s, name), p, n, (uint32_t)line, (uint32_t)col);
+    bool there = n >= KEEP_FROM && input_keep(t->in);
+    t->source[i] = (there ? source_add_there : source_add_at)(
+        t->s, sym_text(t->s, name), p, n, (uint32_t)line, (uint32_t)col);
     return true;
 }
 
