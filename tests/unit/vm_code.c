@@ -651,6 +651,27 @@ static void test_fences(int level) {
     session_free(s);
 }
 
+/* Columns are summed by a loop of theirs, and nothing is compiled for the other kind,
+ * though all dims are alike. */
+static void test_kinds_of_sums(int level) {
+    Session *s = session_new(NULL, NULL);
+    session_options(s)->cpu_level = level;
+    vm_open(s);
+    const Prop axes[] = {PROP_INT(0), PROP_INT(2), PROP_INTS(((int64_t[]){0, 2}), 2)};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        Cube c = {DT_FLOAT64, .known = true, .sum = "sum", .axis = {"axis", axes[i]}};
+        c.count = 4;
+        Graph *g = make_cube(s, &c, (int64_t[]){6, 6, 6});
+        Plan *p = plan_new(g, &(PlanOptions){0});
+        const BlockProgram *b = p->ins[0].prog;
+        CHECK(b && (b->columns[0].op != NULL) == (has_code(level) && i == 0));
+        CHECK(b && (b->adds != NULL) == (has_code(level) && i > 0), "axes %zu", i);
+        plan_free(p);
+        graph_free(g);
+    }
+    session_free(s);
+}
+
 /* The levels that this CPU has. */
 int main(void) {
     Session *s = session_new(NULL, NULL);
@@ -668,6 +689,7 @@ int main(void) {
         CHECK(all == has_code(level), "%zu nests, %zu of rows, %zu turned, %zu flat",
               used.nests, used.rows, used.turned, used.flat);
         test_sums(level);
+        test_kinds_of_sums(level);
         test_fences(level);
         test_masks(level);
     }

@@ -23,7 +23,21 @@ bool jit_is_summed(const BlockProgram *b) {
     return op_is(b->g->s, b->fold, OP_SUM) || op_is(b->g->s, b->fold, OP_MEAN);
 }
 
+static bool sums_last_dim(const BlockProgram *b) {
+    const Prop *axis = &b->g->apply[b->folded_by].props->p[0];
+    int64_t last = jit_result_type(b)->ndim - 1;
+    if (axis->kind == P_INT) return axis->i == last;
+    return axis->kind != P_INTS ||
+           (axis->ints.n > 0 && axis->ints.p[axis->ints.n - 1] == last);
+}
+
 /* ---- sums of Pieces ---- */
+
+/* Of columns no Pieces are added, unless there is a single one. */
+static bool adds_pieces(const BlockProgram *b) {
+    const Type *y = jit_result_type(b);
+    return y->ndim == 0 || y->dim[y->ndim - 1] < 2 || sums_last_dim(b);
+}
 
 /* Adds a result to sums, from number *at on. Of float32, halves of a step of the widest
  * vectors become one of float64 each; a narrower step is such a half. */
@@ -152,7 +166,8 @@ static void code_sum(Coder *c, uint32_t from) {
              .nest = NO_LOOP,
              .adds = true};
     size_t begin = c->a.code.n;
-    if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX) return;
+    if (from == b->nop || !c->coded[from] || b->nop - from > SUM_MAX || !adds_pieces(b))
+        return;
     c->a.eight = jit_op_size(b, from) == 8;
     bool ok = jit_take_constants(c, &r) && jit_take_operands(c, &r) && r.out.n == 1;
     if (ok) take_sum_registers(c);
@@ -273,7 +288,7 @@ static bool keeps_columns(const BlockProgram *b, bool turned) {
                *sum = var_type(b->g, b->g->apply[b->folded_by].out);
     if (y->ndim < 2 || sum->ndim == 0) return false;
     Dim last = sum->dim[sum->ndim - 1], column = y->dim[y->ndim - 1];
-    if (!turned) return last == column && column != 1;
+    if (!turned) return last == column && column != 1 && !sums_last_dim(b);
     return sum->ndim == y->ndim ? last == 1 : last == y->dim[y->ndim - 2];
 }
 
