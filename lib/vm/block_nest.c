@@ -122,6 +122,13 @@ static void rows_next(Rows *r, int64_t row) {
         r->at[k] += r->step[k];
 }
 
+/* n rows further, of which the dim has more. */
+static void rows_skip(Rows *r, int64_t n) {
+    r->left -= n;
+    for (uint32_t k = 0; k < r->n; k++)
+        r->at[k] += n * r->step[k];
+}
+
 static Rows rows_begin(const NestRun *x, const BlockOp *op, int dim, int64_t row) {
     Rows r = {.x = x,
               .slot = x->b->slot + op->arg,
@@ -266,14 +273,20 @@ static void column_words(const NestRun *x, const BlockOp *op, const ColumnRows *
     put_word(&word[3 + 2 * nin], more);
 }
 
-/* n columns where x->arg is. Of long rows a tree at a time: more than these are too
- * many for the CPU's own prefetching, and can be in each other's way in the caches. */
+/* Rows of that many columns are summed a tree at a time: more than these are too many
+ * for the CPU's own prefetching, and can be in each other's way in the caches. */
+enum { LONG = 128 };
+
+static bool sums_at_once(const ColumnRows *c, int64_t n) {
+    return n < LONG || c->tree == 0;
+}
+
+/* n columns where x->arg is, which moves on. */
 static void add_columns(const NestRun *x, const BlockOp *op, const ColumnRows *c,
                         int64_t n) {
-    enum { LONG = 128 };
     void **word = x->arg + op->nin;
     int64_t rows = c->n, some;
-    if (n < LONG || c->tree == 0) {
+    if (sums_at_once(c, n)) {
         op->loop((size_t)n, (const void *const *)x->arg, word);
         return;
     }
@@ -287,25 +300,43 @@ static void add_columns(const NestRun *x, const BlockOp *op, const ColumnRows *c
     column_words(x, op, c, c->n, false);
 }
 
+/* n columns in each of `rows` rows, the first of which x->arg is in. */
+static void sum_whole_rows(const NestRun *x, const BlockOp *op, const Rows *r,
+                           int64_t rows, int64_t n, double *acc) {
+    const uint32_t nin = op->nin;
+    for (int64_t i = 0; i < rows; i++) {
+        x->arg[nin] = acc + i * n;
+        op->loop((size_t)n, (const void *const *)x->arg, x->arg + nin);
+        for (uint32_t k = 0; k < nin; k++)
+            x->arg[k] = (char *)x->arg[k] + r->step[k];
+    }
+}
+
 /* `all` columns from number `from` of a row on, along dim `along`, in one row after the
  * other. */
 static void sum_columns(const NestRun *x, const BlockOp *op, const ColumnRows *c,
                         Rows *r, int along, int64_t row, int64_t from, int64_t all,
                         double *acc) {
     const int64_t wide = x->p->ext[along];
-    void **word = x->arg + op->nin;
     int64_t step[NEST_INPUTS];
     column_words(x, op, c, c->n, false);
     for (uint32_t k = 0; k < op->nin; k++)
         step[k] = is_turned(r, k) ? x->b->size[r->slot[k]]
                                   : walk_stride(x->p, r->slot[k], along);
-    for (int64_t done = 0, n; done < all; done += n, from = 0) {
+    for (int64_t done = 0, n, rows; done < all; done += rows * n, from = 0) {
         n = wide - from < all - done ? wide - from : all - done;
+        rows = (all - done) / n < r->left ? (all - done) / n : r->left;
+        if (n < wide || !sums_at_once(c, n)) rows = 1;
         for (uint32_t k = 0; k < op->nin; k++)
             x->arg[k] = r->at[k] + from * step[k];
-        word[0] = acc + done;
-        add_columns(x, op, c, n);
-        if (done + n < all) rows_next(r, ++row);
+        x->arg[op->nin] = acc + done;
+        if (rows > 1)
+            sum_whole_rows(x, op, r, rows, n, acc + done);
+        else
+            add_columns(x, op, c, n);
+        if (done + rows * n == all) return;
+        rows_skip(r, rows - 1);
+        rows_next(r, row += rows);
     }
 }
 
