@@ -88,6 +88,10 @@ $(B)/%.o: %.c $(B)/flags
 # Where Debian installs libraries.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 $(B)/lib/cli/ranks.o: CFLAGS += $(if $(MULTIARCH),-DTL_MULTIARCH='"$(MULTIARCH)"')
+# What the tools look at as they start lies together: strings that the linker merges are strewn over those of the whole
+# library, and each takes a page fault.
+START := $(shell $(CC) -Werror -fno-merge-constants -fsyntax-only -x c /dev/null 2>/dev/null && echo -fno-merge-constants)
+$(B)/lib/cli/%.o $(B)/cmd/%.o: private CFLAGS += $(START)
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
