@@ -4,6 +4,8 @@
  * the block fills them; its end is in small ones. */
 #include "base/large.h"
 
+#include "base/sanitizer.h"
+
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,17 +14,6 @@
 #define HUGE_PAGE     ((size_t)2 << 20)
 #define ADDRESS_SPACE ((size_t)4 << 30) /* of each block */
 #define MAGIC         UINT64_C(0x7F4E92B0C6D5A381)
-
-#ifdef __has_feature
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
-enum { WATCHED = 1 };
-#else
-enum { WATCHED = 0 };
-#endif
 
 typedef struct Header {
     uint64_t magic;  /* MAGIC, with the header's address */
@@ -48,7 +39,7 @@ static uint64_t magic_of(const Header *h) {
 }
 
 bool large_owns(const void *p) {
-    if (WATCHED || (uintptr_t)p % HUGE_PAGE != sizeof(Header)) return false;
+    if (SANITIZED || (uintptr_t)p % HUGE_PAGE != sizeof(Header)) return false;
     const Header *h = header_of(p);
     return h->magic == magic_of(h);
 }
@@ -82,7 +73,7 @@ static bool map_more(char *base, size_t from, size_t to) {
 
 void *large_alloc(size_t size) {
     Header *h =
-        WATCHED || size > ADDRESS_SPACE - HUGE_PAGE ? NULL : reserve_addresses();
+        SANITIZED || size > ADDRESS_SPACE - HUGE_PAGE ? NULL : reserve_addresses();
     if (!h) return NULL;
     if (!map_more((char *)h, 0, mapped_size(size))) {
         munmap(h, ADDRESS_SPACE);

@@ -2,6 +2,7 @@
  * does, and calls that are interrupted or not ready. Each refusal holds in a process of
  * its own, in a folder of its own. */
 #include "base/pool.h"
+#include "base/sanitizer.h"
 #include "base/session.h"
 #include "os/child.h"
 #include "os/file.h"
@@ -410,17 +411,6 @@ static void *refuse_and_test(void *row) {
     session_free(s);
     return NULL;
 }
-
-#ifdef __has_feature
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
-enum { SANITIZED = true };
-#else
-enum { SANITIZED = false };
-#endif
 
 /* AddressSanitizer maps memory of its own at any time. */
 static bool sanitizer_needs(const struct Refusal *r) {
