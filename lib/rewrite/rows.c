@@ -28,13 +28,23 @@ static bool has_rows(const Type *t) {
            (dim_is_named(t->dim[0]) || t->dim[0] >= MANY_ROWS);
 }
 
+static bool has_short_rows(const Type *t) {
+    int64_t n = 1;
+    if (!has_rows(t) || t->ndim < 2) return false;
+    for (int i = 1; n <= SHORT_MOST && i < t->ndim; i++) {
+        if (!dim_is_known(t->dim[i]) || t->dim[i] > SHORT_MOST) return false;
+        n *= t->dim[i];
+    }
+    return n > 0 && n <= SHORT_MOST;
+}
+
+/* Types are few, and neighbours share theirs. */
 bool rows_any(const Graph *g) {
+    const Type *last = NULL;
     for (Var v = 0; v < g->nvar; v++) {
-        const Type *t = var_type(g, v);
-        bool few = has_rows(t) && t->ndim > 1;
-        for (int i = 1; few && i < t->ndim; i++)
-            few = dim_is_known(t->dim[i]) && t->dim[i] <= SHORT_MOST;
-        if (few) return true;
+        if (var_type(g, v) == last) continue;
+        last = var_type(g, v);
+        if (has_short_rows(last)) return true;
     }
     return false;
 }
