@@ -183,8 +183,7 @@ bool op_add(Session *s, const Op *op, Span at) {
     return true;
 }
 
-const Signature *op_signature(Session *s, const Op *op) {
-    OpTable *t = op_table(s);
+static const Signature *signature_of(Session *s, OpTable *t, const Op *op) {
     uint64_t have;
     if (map_get(&t->signature, (uint64_t)(uintptr_t)op, &have))
         return (const Signature *)(uintptr_t)have;
@@ -193,6 +192,13 @@ const Signature *op_signature(Session *s, const Op *op) {
     if (e.what) bug("the row of op %s: %s at \"%s\"", op->name, e.what, e.rest);
     map_put(&t->signature, (uint64_t)(uintptr_t)op, (uint64_t)(uintptr_t)sig);
     return sig;
+}
+
+const Signature *op_signature(Session *s, const Op *op) {
+    OpTable *t = op_table(s);
+    SignatureOf *last = &t->latest[(uintptr_t)op / sizeof *op % LATEST_SIGNATURES];
+    if (last->op != op) *last = (SignatureOf){op, signature_of(s, t, op)};
+    return last->sig;
 }
 
 /* ---- props by name ---- */

@@ -30,6 +30,12 @@ void typed_keep(const Infer *in, const Props *given);
  * is given. */
 const Props *op_say_dtype(Session *s, const Op *op, const Props *props, DType d);
 
+enum { LATEST_SIGNATURES = 64 };
+typedef struct SignatureOf {
+    const Op *op; /* NULL: none yet */
+    const Signature *sig;
+} SignatureOf;
+
 typedef struct OpTable {
     Arena *arena;
     Typed *typed; /* of fixed size, in the arena; NULL until needed */
@@ -37,9 +43,10 @@ typedef struct OpTable {
     Vec(OpName) names;
     Vec(const Op *) ops, operators; /* operators: those of them with one */
     const Op *known[KNOWN_OPS];
-    bool sorted;   /* are ops sorted by name? */
-    Map signature; /* Op * -> Signature * */
-    Map number;    /* Op * -> op_number */
+    bool sorted;                           /* are ops sorted by name? */
+    Map signature;                         /* Op * -> Signature * */
+    Map number;                            /* Op * -> op_number */
+    SignatureOf latest[LATEST_SIGNATURES]; /* of those asked for last, by address */
 } OpTable;
 OpTable *op_table(Session *s);
 

@@ -269,9 +269,11 @@ static Facts of_outer(Rewriter *r, ApplyId id) {
     return dtype_is_inexact(d) ? FACT_SEMIDEFINITE : FACT_SYMMETRIC;
 }
 
-/* Matrices by one number each. */
+/* Matrices by one number each, about which it is asked only if there is a fact to keep.
+ */
 static Facts scaled(Rewriter *r, Facts f, Var number) {
     Facts keep = FACT_DIAGONAL | FACT_ZERO | FACT_SYMMETRIC;
+    if (!(f & (keep | FACT_SEMIDEFINITE | FACT_POSDEF | FACT_POSITIVE))) return 0;
     if (dtype_is_inexact(var_type(r->g, number)->dtype)) {
         if (is_nonnegative_real(r, number)) keep |= FACT_SEMIDEFINITE;
         if (rewriter_is_positive(r, number)) keep |= FACT_POSDEF | FACT_POSITIVE;
@@ -301,7 +303,7 @@ static Facts of_divide(Rewriter *r, ApplyId id, size_t out) {
     (void)out;
     if (!is_whole(r, id, 0) || !is_number(r, id, 1)) return 0;
     Facts f = scaled(r, facts_of_input(r, id, 0), number);
-    return rewriter_is_positive(r, number)
+    return !f || rewriter_is_positive(r, number)
                ? f
                : f & (FACT_DIAGONAL | FACT_ZERO | FACT_SYMMETRIC);
 }
