@@ -113,18 +113,22 @@ static void note_reinterned(Rewriter *r, Var from, Var to) {
     move_uses(r, from, to);
 }
 
-/* Was an input replaced, or what one is made of? */
-enum { NO_NEWS, INPUT_CHANGED, INPUT_REPLACED };
+/* Was an input replaced, or what one is made of? Is the maker of one not done yet, or
+ * no longer counted? */
+enum { INPUT_REPLACED = 1, INPUT_CHANGED = 2, INPUT_OPEN = 4 };
 static unsigned news_of_inputs(const Rewriter *r, ApplyId a) {
     const Apply *p = &r->g->apply[a];
     const Var *in = apply_in(r->g, a);
-    unsigned news = NO_NEWS;
+    unsigned any = 0, all = SEEN_DONE | COUNTED;
     for (size_t i = 0; i < p->nin; i++) {
         if (r->forward[in[i]] != in[i]) return INPUT_REPLACED;
         ApplyId maker = var_owner(r->g, in[i]);
-        if (maker != APPLY_NONE && r->state[maker] & CHANGED) news = INPUT_CHANGED;
+        if (maker == APPLY_NONE) continue;
+        any |= r->state[maker];
+        all &= r->state[maker];
     }
-    return news;
+    return (any & CHANGED ? INPUT_CHANGED : 0u) |
+           (all != (SEEN_DONE | COUNTED) ? INPUT_OPEN : 0u);
 }
 
 /* What was found out about the Apply need no longer hold. */
@@ -172,8 +176,8 @@ static ApplyId reintern_apply(Rewriter *r, ApplyId a) {
     const Apply *p = &r->g->apply[a];
     if (p->serial) return a;
     unsigned news = news_of_inputs(r, a);
-    if (news == INPUT_CHANGED) note_changed(r, a);
-    if (news != INPUT_REPLACED) return a;
+    if (news & INPUT_CHANGED) note_changed(r, a);
+    if (!(news & INPUT_REPLACED)) return a;
     Var small[16], *in = p->nin <= 16 ? small : mem_alloc(r->s, p->nin * sizeof *in);
     for (size_t i = 0; i < r->g->apply[a].nin; i++)
         in[i] = rewriter_input(r, a, i);
@@ -470,7 +474,6 @@ static void settle_visit(Rewriter *r) {
         }
         set_seen(r, b, SEEN_OPEN);
     }
-    f->renewed = true;
     f->next = 0;
     f->waiting = try_apply(r, b);
     if (!f->waiting) finish_visit(r);
@@ -491,16 +494,41 @@ static void step_visit(Rewriter *r) {
     settle_visit(r);
 }
 
-static void visit(Rewriter *r, ApplyId a) {
-    push_visit(r, a);
+static void walk(Rewriter *r) {
     while (r->stack.n > 0 && !r->failed)
         step_visit(r);
 }
 
-/* Is there nothing to do at an Apply whose inputs are done? */
+static void visit(Rewriter *r, ApplyId a) {
+    push_visit(r, a);
+    walk(r);
+}
+
+/* Its inputs are as they were and done: only what replaces it has to be walked. */
+static void settle_in_place(Rewriter *r, ApplyId a) {
+    set_seen(r, a, SEEN_OPEN);
+    if (!try_apply(r, a)) {
+        set_done(r, a);
+        return;
+    }
+    vec_push(r->s, &r->stack, ((Visit){.a = a, .waiting = true}));
+    walk(r);
+}
+
+/* Is there nothing to try at an Apply about whose inputs there is no news? */
 static bool is_quiet(Rewriter *r, ApplyId a) {
     return r->tries.p[r->op_at[a]].level[level_at(r, a)].n == 0 && !r->why &&
-           !r->new_op && news_of_inputs(r, a) == NO_NEWS;
+           !r->new_op;
+}
+
+static void sweep_apply(Rewriter *r, ApplyId a) {
+    unsigned news = news_of_inputs(r, a);
+    if (news)
+        visit(r, a);
+    else if (is_quiet(r, a))
+        set_done(r, a);
+    else
+        settle_in_place(r, a);
 }
 
 /* The order of the last sweep holds: what was replaced since then is no longer needed,
@@ -514,10 +542,7 @@ static void sweep(Rewriter *r) {
     for (size_t i = 0; i < n && !r->failed; i++) {
         ApplyId a = last.n ? last.p[i] : (ApplyId)i;
         if (!(r->state[a] & COUNTED) || seen_state(r, a) != SEEN_NOT) continue;
-        if (is_quiet(r, a))
-            set_done(r, a);
-        else
-            visit(r, a);
+        sweep_apply(r, a);
     }
     vec_free(&last);
 }

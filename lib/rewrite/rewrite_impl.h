@@ -308,12 +308,11 @@ typedef struct OpNumber {
     const Op *op;
     uint16_t n;
 } OpNumber;
-enum { LATEST_OPS = 64 };
+enum { LATEST_OPS = 256 };
 typedef struct Visit Visit;
 struct Visit {
     ApplyId a;
     uint32_t next; /* the next input, or output of a replaced one, to visit */
-    bool renewed;  /* its inputs have been resolved */
     bool waiting;  /* replaced, and the replacement is not done yet */
 };
 
@@ -585,7 +584,13 @@ static inline bool stage_inputs_fit(const Try *t, const InputKinds *x, bool swap
 static inline bool stage_may_match(const Try *t, const InputKinds *x) {
     return stage_inputs_fit(t, x, false) || (t->swaps && stage_inputs_fit(t, x, true));
 }
-uint16_t stage_number_op(Rewriter *r, const Op *op);
+uint16_t stage_look_up_op(Rewriter *r, const Op *op, OpNumber *last);
+/* Each Apply asks, and a graph has few ops: the map is asked when two of them take
+ * turns at one place. */
+static inline uint16_t stage_number_op(Rewriter *r, const Op *op) {
+    OpNumber *last = &r->latest[(uintptr_t)op / sizeof *op % LATEST_OPS];
+    return last->op == op ? last->n : stage_look_up_op(r, op, last);
+}
 /* Has the graph one of the ops that the pass is for? */
 bool stage_has_ops_of(const Rewriter *r, const Pass *p);
 void stage_free(Rewriter *r);

@@ -30,11 +30,7 @@ static uint16_t add_op(Rewriter *r, const Op *op) {
     return n;
 }
 
-/* Each Apply asks, and a graph has few ops: the map is asked when two of them take
- * turns at one place. */
-uint16_t stage_number_op(Rewriter *r, const Op *op) {
-    OpNumber *last = &r->latest[(uintptr_t)op / sizeof *op % LATEST_OPS];
-    if (last->op == op) return last->n;
+uint16_t stage_look_up_op(Rewriter *r, const Op *op, OpNumber *last) {
     uint16_t n = number_of_op(r, op);
     *last = (OpNumber){op, n != NO_OP ? n : add_op(r, op)};
     return last->n;
@@ -215,7 +211,7 @@ Kinds stage_kinds_of_const(Rewriter *r, Var v) {
     return var_is_const(r->g, v) ? kinds_of_class(match_class_of(r, v)) : 0;
 }
 
-static Kinds kinds_of_var(Rewriter *r, Var v) {
+static inline Kinds kinds_of_var(Rewriter *r, Var v) {
     ApplyId owner = var_owner(r->g, v);
     if (owner != APPLY_NONE) return r->tries.p[r->op_at[owner]].kind;
     return stage_kinds_of_const(r, v);
