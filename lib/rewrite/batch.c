@@ -73,7 +73,7 @@ bool batch_reduce_product_pass(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0);
     const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
     const Apply *product = rewriter_known_owner(r, x, OP_MATMUL);
-    if (!product || t->ndim < 3 || r->uses[x] > 1 || product->serial ||
+    if (!product || t->ndim < 3 || !rewriter_one_client(r, x) || product->serial ||
         !sums_alike(r, &a, t->dtype))
         return false;
     ApplyId of = var_owner(r->g, x);
@@ -137,7 +137,7 @@ bool batch_diagonal_product_pass(Rewriter *r, ApplyId id, Var *out) {
     const Type *t = var_type(r->g, x);
     const Apply *product = rewriter_known_owner(r, x, OP_MATMUL);
     int64_t axes[2], last = t->ndim - 1;
-    if (!product || t->ndim < 3 || r->uses[x] > 1 || product->serial ||
+    if (!product || t->ndim < 3 || !rewriter_one_client(r, x) || product->serial ||
         rewriter_prop(r, &a, "offset")->i || t->dim[last] != t->dim[last - 1] ||
         t->dim[last] == DIM_UNKNOWN || !sums_alike(r, NULL, t->dtype))
         return false;
@@ -206,7 +206,7 @@ bool batch_sum_factor_pass(Rewriter *r, ApplyId id, Var *out) {
     const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
     const Apply *product = rewriter_known_owner(r, x, OP_MULTIPLY);
     bool flag[MAX_NDIM], constant[2][MAX_NDIM], any = false;
-    if (!product || t->ndim < 2 || r->uses[x] > 1 || product->serial ||
+    if (!product || t->ndim < 2 || !rewriter_one_client(r, x) || product->serial ||
         !sums_alike(r, &a, t->dtype))
         return false;
     ApplyId of = var_owner(r->g, x);
@@ -272,8 +272,9 @@ bool batch_outer_product_pass(Rewriter *r, ApplyId id, Var *out) {
         Var x = rewriter_input(r, id, (size_t)side),
             b = rewriter_input(r, id, (size_t)!side);
         const Apply *outer = rewriter_known_owner(r, x, OP_MULTIPLY);
-        if (!outer || var_type(r->g, x)->ndim < 3 || r->uses[x] > 1 || outer->serial ||
-            var_type(r->g, b)->ndim < 2 || !dtype_is_inexact(to->dtype))
+        if (!outer || var_type(r->g, x)->ndim < 3 || !rewriter_one_client(r, x) ||
+            outer->serial || var_type(r->g, b)->ndim < 2 ||
+            !dtype_is_inexact(to->dtype))
             continue;
         ApplyId of = var_owner(r->g, x);
         int summed = outer_factor(r, of, !side); /* the factor with the summed axis */

@@ -32,7 +32,7 @@ static bool match_scaled(Rewriter *r, Var v, Scaled *m) {
     const Apply *sum = rewriter_known_owner(r, v, OP_ADD);
     const Type *y = var_type(r->g, v);
     *m = (Scaled){.shift = VAR_NONE};
-    if (r->uses[v] > 1) return false;
+    if (!rewriter_one_client(r, v)) return false;
     if (!sum) {
         sum = rewriter_known_owner(r, v, OP_SUBTRACT);
         m->minus = sum != NULL;
@@ -43,7 +43,7 @@ static bool match_scaled(Rewriter *r, Var v, Scaled *m) {
         bool swapped = !m->minus && var_is_const(r->g, in[0]);
         v = in[swapped];
         m->shift = in[!swapped];
-        if (r->uses[v] > 1 || !is_by_channel(r, m->shift, y)) return false;
+        if (!rewriter_one_client(r, v) || !is_by_channel(r, m->shift, y)) return false;
     }
     m->conv = owner_conv(r, v);
     return m->conv && type_keeps(y, var_type(r->g, v));

@@ -99,18 +99,11 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
         out[k] = found[k];
 }
 
-static void move_uses(Rewriter *r, Var from, Var to) {
-    r->counted = false;
-    r->uses[to] += r->uses[from];
-    r->parts[to] += r->parts[from];
-    r->result[to] |= r->result[from];
-}
-
 static void note_reinterned(Rewriter *r, Var from, Var to) {
     r->dirty = true;
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
-    move_uses(r, from, to);
+    uses_move(r, from, to);
 }
 
 /* Was an input replaced, or what one is made of? Is the maker of one not done yet, or
@@ -301,7 +294,7 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
         r->forward[v] = x;
         r->direct[v] = out[k];
         r->by[v] = (uint16_t)(entry + 1);
-        move_uses(r, v, x);
+        uses_move(r, v, x);
         if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
         changed = r->dirty = true;
     }
@@ -535,6 +528,7 @@ static void sweep_apply(Rewriter *r, ApplyId a) {
  * and what replaced it has been put in. */
 static void sweep(Rewriter *r) {
     Vec(ApplyId) last;
+    if (r->uses_matter && r->nvar) memset(r->wish, 0, r->nvar * sizeof *r->wish);
     memcpy(&last, &r->order, sizeof last);
     memset(&r->order, 0, sizeof r->order);
     size_t n = last.n ? last.n : r->compacted;
@@ -627,6 +621,14 @@ static bool stage_ends(Rewriter *r) {
     return true;
 }
 
+/* Counted anew, has some Apply clients less, or is it a result now, for which an entry
+ * has waited? */
+static bool another_sweep_may_fire(Rewriter *r) {
+    if (!r->uses_matter || rewriter_limit_reached(r)) return false;
+    count_all_needs(r);
+    return r->loose || uses_grant_wishes(r);
+}
+
 bool drive_stage(Rewriter *r, size_t first, size_t end) {
     double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
     r->clean_end = database_first(r->db, nextafter(CLEANING, 1));
@@ -645,6 +647,6 @@ bool drive_stage(Rewriter *r, size_t first, size_t end) {
         sweep(r);
         r->sweeps++;
         if (r->failed) return r->stack.n = 0, false;
-    } while (r->uses_matter && r->fired != fired && !rewriter_limit_reached(r));
+    } while (r->fired != fired && another_sweep_may_fire(r));
     return stage_ends(r);
 }

@@ -129,12 +129,15 @@ static bool results_to_constants(Rewriter *r, const Apply *a, Value *value, Var 
     return ok;
 }
 
-/* Asks the op itself, which may decide by the Apply's neighbours. */
+/* Asks the op itself, which may decide by the Apply's neighbours, and differently once
+ * these have changed. */
 static bool op_agrees(Rewriter *r, ApplyId id) {
     const Op *op = r->g->apply[id].op;
     if (!op_rare(op)->fold_if) return true;
     const GraphView *view = view_now(r);
-    return view && op_rare(op)->fold_if(view, id);
+    bool agrees = view && op_rare(op)->fold_if(view, id);
+    r->loose |= !agrees;
+    return agrees;
 }
 
 Var rewriter_evaluate(Rewriter *r, Var v) {

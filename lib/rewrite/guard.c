@@ -292,14 +292,14 @@ static bool are_no_transposes(Rewriter *r, Var x, Var y) {
 static bool is_result(Rewriter *r, Var x) {
     if (r->g->outputs.n + r->g->updates.n == 0)
         return true; /* a proof has no graph around */
-    return r->sweeping && r->result[x] && r->uses[x] <= 1;
+    return rewriter_only_result(r, x);
 }
 static bool has_update(const Graph *g, Var x) {
     return var_leaf(g, x) == LEAF_SHARED && graph_update(g, x) != VAR_NONE;
 }
 static bool may_accumulate(Rewriter *r, Var sum, Var c) {
     if (r->searching) return false;
-    bool temporary = var_owner(r->g, c) != APPLY_NONE && r->uses[c] <= 1;
+    bool temporary = var_owner(r->g, c) != APPLY_NONE && rewriter_one_client(r, c);
     return temporary || has_update(r->g, c) || is_result(r, sum);
 }
 

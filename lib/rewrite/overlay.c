@@ -23,6 +23,7 @@ static void grow_var_arrays(Rewriter *r) {
     r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
     r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
     r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
+    r->wish = mem_realloc(r->s, r->wish, cap, sizeof *r->wish);
     r->result = mem_realloc(r->s, r->result, cap, sizeof *r->result);
 }
 
@@ -43,7 +44,8 @@ void rewriter_grow(Rewriter *r) {
         if (!r->sweeping) continue;
         r->direct[v] = v;
         r->by[v] = 0;
-        r->uses[v] = r->parts[v] = r->result[v] = 0;
+        r->uses[v] = 0;
+        r->parts[v] = r->wish[v] = r->result[v] = 0;
     }
     for (; r->napply < r->g->napply; r->napply++) {
         const Op *op = r->g->apply[r->napply].op;
@@ -57,18 +59,19 @@ size_t rewriter_bytes(const Rewriter *r) {
     if (!r->fusing) var += sizeof *r->uniform + sizeof *r->facts;
     if (r->sweeping) {
         var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts +
-               sizeof *r->result;
+               sizeof *r->wish + sizeof *r->result;
         apply += sizeof *r->state;
     }
     return r->cap_var * var + r->cap_apply * apply;
 }
 
 static void free_sweeps(Rewriter *r) {
-    void *of_sweeps[] = {r->direct, r->by, r->uses, r->parts, r->result, r->state};
+    void *of_sweeps[] = {r->direct, r->by,     r->uses, r->parts,
+                         r->wish,   r->result, r->state};
     for (size_t i = 0; i < sizeof of_sweeps / sizeof *of_sweeps; i++)
         mem_free(of_sweeps[i]);
     r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
-    r->result = NULL, r->state = NULL;
+    r->wish = NULL, r->result = NULL, r->state = NULL;
     r->counted = false;
     vec_free(&r->order);
 }

@@ -93,7 +93,7 @@ bool reduce_parts_pass(Rewriter *r, ApplyId id, Var *out) {
     const Type *t = var_type(r->g, x), *to = var_type(r->g, a.out);
     ApplyId of = var_owner(r->g, x);
     bool flag[MAX_NDIM], stacked, one = true;
-    if (of == APPLY_NONE || r->uses[x] > 1) return false;
+    if (of == APPLY_NONE || !rewriter_one_client(r, x)) return false;
     const Apply joined = r->g->apply[of];
     stacked = rw_is(r, &joined, OP_STACK);
     if ((!stacked && !rw_is(r, &joined, OP_CONCATENATE)) || joined.nin > PARTS)

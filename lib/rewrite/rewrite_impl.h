@@ -303,6 +303,9 @@ enum {
     NOFOLD = 64,
     CHANGED = 128
 };
+/* Why an entry that asked about a variable's clients let it be: it has more than one,
+ * or any; it is no result. */
+typedef enum Wish { WISH_ONE = 1, WISH_NONE = 2, WISH_RESULT = 4 } Wish;
 /* The number of an op in a run; NULL: none. */
 typedef struct OpNumber {
     const Op *op;
@@ -342,7 +345,8 @@ struct Rewriter {
     Var *direct;     /* the replacement as the rule returned it */
     uint16_t *by;    /* 1 + the entry that replaced it; 0: only its inputs changed */
     uint32_t *uses;  /* number of clients, a lower bound */
-    uint32_t *parts; /* of these, the ones that need little of a product */
+    uint8_t *parts;  /* of these, the ones that need little of a product; up to 255 */
+    uint8_t *wish;   /* what an entry found missing in this sweep, of Wish */
     uint8_t *result; /* 1 for what outputs and updates are in this sweep */
     uint8_t *state;  /* by Apply: SEEN_* and others */
     uint32_t nvar, napply; /* the filled length of the arrays */
@@ -490,8 +494,16 @@ void rewriter_release(Rewriter *r, ApplyId a);
 void uses_drop_replaced(Rewriter *r, ApplyId a);
 /* a, which was dropped, is needed after all. */
 void uses_revive(Rewriter *r, ApplyId a);
-/* Will nothing need x once this client does without it? */
+/* Moves the clients of a replaced variable to what replaced it. */
+void uses_move(Rewriter *r, Var from, Var to);
+/* What entries may ask about clients; where the answer is no, the sweep notes the wish.
+ * Will nothing need x once this client does without it? */
 bool rewriter_single_use(Rewriter *r, Var x);
+bool rewriter_one_client(Rewriter *r, Var x); /* at most */
+bool rewriter_no_client(Rewriter *r, Var x);
+bool rewriter_only_result(Rewriter *r, Var x); /* a result that nothing else needs */
+/* Has a wish of this sweep come true? */
+bool uses_grant_wishes(Rewriter *r);
 /* A value prop of the Apply. */
 const Prop *rewriter_prop(Rewriter *r, const Apply *a, const char *name);
 /* op(x, y, ...) with these props; VAR_NONE without a diagnostic if it doesn't

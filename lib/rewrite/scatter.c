@@ -276,7 +276,7 @@ bool scatter_into_pass(Rewriter *r, ApplyId id, Var *out) {
     for (uint32_t k = 0; k < 2; k++) {
         Var scattered = rewriter_input(r, id, k), x = rewriter_input(r, id, 1 - k);
         Added added;
-        if (r->uses[scattered] > 1 || !is_added(r, scattered, &added) ||
+        if (!rewriter_one_client(r, scattered) || !is_added(r, scattered, &added) ||
             !type_keeps(t, var_type(r->g, x)) ||
             var_type(r->g, added.in[1])->dtype != t->dtype)
             continue;

@@ -382,7 +382,8 @@ bool shape_like_pass(Rewriter *r, ApplyId id, Var *out) {
     Var x = rewriter_input(r, id, 0), in[2];
     ApplyId of = var_owner(r->g, x);
     if (of == APPLY_NONE || var_type(r->g, x)->kind != TYPE_TENSOR || t->ndim == 0 ||
-        r->uses[x] > 1 || is_view(r, &r->g->apply[of]) || op_may_fail(r->g, of))
+        !rewriter_one_client(r, x) || is_view(r, &r->g->apply[of]) ||
+        op_may_fail(r->g, of))
         return false;
     bool ones = rw_is(r, &a, OP_ONES_LIKE);
     in[1] = a.nin > 1 ? rewriter_input(r, id, 1) : VAR_NONE;

@@ -5,7 +5,7 @@
 #include "op/index_text.h"
 #include "rewrite/rewrite_impl.h"
 
-enum { FEW = 4 };
+enum { FEW = 4, MOST_PARTS = UINT8_MAX }; /* so many parts, or more */
 
 static bool is_matrix_product(Rewriter *r, Var x) {
     return rewriter_known_owner(r, x, OP_MATMUL) && var_type(r->g, x)->ndim == 2;
@@ -50,7 +50,7 @@ void rewriter_count(Rewriter *r, ApplyId a) {
     for (size_t i = 0; i < p->nin; i++) {
         Var x = rewriter_input(r, a, i);
         r->uses[x]++;
-        if (parts) r->parts[x] += takes_part(r, a, i);
+        if (parts && r->parts[x] < MOST_PARTS) r->parts[x] += takes_part(r, a, i);
     }
 }
 
@@ -62,8 +62,17 @@ void rewriter_release(Rewriter *r, ApplyId a) {
     for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
         r->uses[x]--;
-        if (parts && r->parts[x]) r->parts[x] -= takes_part(r, a, i);
+        if (parts && r->parts[x] > 0 && r->parts[x] < MOST_PARTS)
+            r->parts[x] -= takes_part(r, a, i);
     }
+}
+
+void uses_move(Rewriter *r, Var from, Var to) {
+    unsigned parts = (unsigned)r->parts[to] + r->parts[from];
+    r->counted = false;
+    r->uses[to] += r->uses[from];
+    r->parts[to] = (uint8_t)(parts < MOST_PARTS ? parts : MOST_PARTS);
+    r->result[to] |= r->result[from];
 }
 
 static bool is_replaced(const Rewriter *r, const Apply *p) {
@@ -110,7 +119,44 @@ void uses_revive(Rewriter *r, ApplyId a) {
     }
 }
 
-bool rewriter_single_use(Rewriter *r, Var x) {
-    return r->searching || r->uses[x] <= 1 ||
+/* ---- what entries ask, and whether it is worth while to ask again ---- */
+
+static bool has_single_use(Rewriter *r, Var x) {
+    return r->uses[x] <= 1 ||
            (r->uses[x] <= FEW && r->uses[x] == r->parts[x] && is_matrix_product(r, x));
+}
+
+static bool or_wish(Rewriter *r, bool holds, Var x, Wish wish) {
+    if (!holds) r->wish[x] |= (uint8_t)wish;
+    return holds;
+}
+
+bool rewriter_single_use(Rewriter *r, Var x) {
+    return r->searching || or_wish(r, has_single_use(r, x), x, WISH_ONE);
+}
+
+bool rewriter_one_client(Rewriter *r, Var x) {
+    return or_wish(r, r->uses[x] <= 1, x, WISH_ONE);
+}
+
+bool rewriter_no_client(Rewriter *r, Var x) {
+    return or_wish(r, r->uses[x] == 0, x, WISH_NONE);
+}
+
+bool rewriter_only_result(Rewriter *r, Var x) {
+    return r->sweeping && or_wish(r, r->result[x], x, WISH_RESULT) &&
+           rewriter_one_client(r, x);
+}
+
+static bool is_granted(Rewriter *r, Var x, unsigned wish) {
+    return (wish & WISH_ONE && has_single_use(r, x)) ||
+           (wish & WISH_NONE && r->uses[x] == 0) ||
+           (wish & WISH_RESULT && r->result[x]);
+}
+
+bool uses_grant_wishes(Rewriter *r) {
+    for (Var x = 0; x < r->nvar; x++)
+        if (r->wish[x] && r->forward[x] == x && is_granted(r, x, r->wish[x]))
+            return true;
+    return false;
 }

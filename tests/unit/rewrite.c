@@ -187,6 +187,36 @@ static void test_circles(void) {
     diag_clear(s);
 }
 
+/* Rules that ask for clients get another sweep where one has gone, and only there. */
+static void test_another_sweep(void) {
+    static const char rules[] =
+        "alone: exp(sin(x)) => cos(x)  when single_use(sin(x))\n"
+        "second: minimum(x, y) => y\n";
+    static const struct {
+        const char *text, *want;
+        uint32_t sweeps;
+    } row[] = {
+        {"exp(sin(x)) + minimum(sin(x), x)", "cos(x) + x", 2},
+        {"minimum(sin(x), x) + exp(sin(x))", "x + cos(x)", 1},
+        {"exp(sin(x)) + minimum(cos(x), x)", "cos(x) + x", 1},
+        {"exp(sin(x)) + tanh(sin(x)) + minimum(cos(x), x)", "exp(_1) + tanh(_1) + x",
+         1},
+        {"exp(sin(x)) + tanh(sin(x)) + minimum(sin(x), x)", "exp(_1) + tanh(_1) + x",
+         1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Graph *g = graph_of("x: float64[n]", row[i].text), *merged = rewrite_merge(g);
+        RewriteResult r = {0};
+        Graph *h = rewrite_with(merged, rules, &r);
+        CHECK(h != NULL, "%s", first_error());
+        if (h) CHECK_STR(printed(h, h->outputs.p[0].var), row[i].want);
+        CHECK(r.sweeps == row[i].sweeps, "%s: %u sweeps", row[i].text, r.sweeps);
+        graph_free(h);
+        graph_free(merged);
+        graph_free(g);
+    }
+}
+
 /* A replacement that needs what it replaces is taken back (trap 12). */
 static void test_taken_back(void) {
     Graph *g = graph_of("x: float64[n]", "exp(sin(x))");
@@ -625,6 +655,7 @@ int main(void) {
     test_limits();
     test_shape_safety();
     test_circles();
+    test_another_sweep();
     test_taken_back();
     test_bad_rules();
     test_options();

@@ -126,7 +126,7 @@ Var read_diagonal_matrix(Read *q) {
     Rewriter *r = q->r;
     Var d = chain_diagonal_of(r, q->x);
     int64_t from[2], to[2];
-    if (d == VAR_NONE || r->uses[q->x] > 1) return VAR_NONE;
+    if (d == VAR_NONE || !rewriter_one_client(r, q->x)) return VAR_NONE;
     int line = read_line(q);
     if (line >= 0) {
         ReadItem it = q->item[line];

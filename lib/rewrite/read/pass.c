@@ -133,7 +133,7 @@ bool read_split_pass(Rewriter *r, ApplyId id, Var *out) {
     for (int k = 0; k < t->ndim; k++)
         item[k] = read_all;
     for (Var i = 0; i < a.nout; i++) {
-        all &= r->uses[a.out + i] > 0;
+        all &= !rewriter_no_client(r, a.out + i);
         if (!dim_is_known(var_type(r->g, a.out + i)->dim[axis])) return false;
     }
     if (all || !dim_is_known(size)) return false;

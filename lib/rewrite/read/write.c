@@ -131,7 +131,8 @@ static Var before_write(const Read *w) {
         !rewriter_known_owner(r, w->x, OP_INC_SUBTENSOR))
         return VAR_NONE;
     ApplyId id = var_owner(r->g, w->x);
-    if (r->uses[w->x] > 1 || !read_parse(r, id, 2, &v) || v.nadd) return VAR_NONE;
+    if (!rewriter_one_client(r, w->x) || !read_parse(r, id, 2, &v) || v.nadd)
+        return VAR_NONE;
     for (int k = 0; k < w->t->ndim; k++)
         if (!is_same_item(&v.item[k], &w->item[k])) return VAR_NONE;
     const Type *written = type_of_read(&v);
@@ -189,7 +190,7 @@ static Var write_once(Read *w) {
     Var y = rewriter_input(r, w->id, 1), x = like_what(r, w->x);
     ApplyId id = var_owner(r->g, y);
     Read in;
-    if (id == APPLY_NONE || r->uses[y] > 1) return VAR_NONE;
+    if (id == APPLY_NONE || !rewriter_one_client(r, y)) return VAR_NONE;
     const Apply b = r->g->apply[id];
     bool set = rw_is(r, &a, OP_SET_SUBTENSOR);
     if ((!rw_is(r, &b, OP_SET_SUBTENSOR) && !rw_is(r, &b, OP_INC_SUBTENSOR)) ||
