@@ -64,11 +64,14 @@ const Props *op_say_dtype(Session *s, const Op *op, const Props *props, DType d)
 /* In a graph an op means what it means if floatX is float64 (op_infer). If another
  * floatX changes the result, the graph says so: by dtype= or by a cast of the
  * result. */
-static void append_plainly(Builder *b, Infer *in, Var *out) {
+static void append_plainly(Builder *b, Infer *in, const Props *given, bool as_given,
+                           Var *out) {
     const Type *wide[OUT_MAX], *const *type = in->out;
     in->out = wide;
     in->floatX = DT_FLOAT64;
     bool same = run_type_rule(in) && memcmp(wide, type, in->nout * sizeof *type) == 0;
+    in->floatX = b->floatX;
+    if (same && as_given) typed_keep(in, given);
     const Props *saying =
         same ? in->props : op_say_dtype(in->s, in->op, in->props, type[0]->dtype);
     bool said = saying != NULL;
@@ -87,7 +90,7 @@ static bool type_and_append(Builder *b, MakeNode *m, const Props *given, bool as
     in->out = type;
     if (!run_type_rule(in)) return false;
     if (in->op->type && b->floatX != DT_FLOAT64)
-        return append_plainly(b, in, out), true;
+        return append_plainly(b, in, given, as_given, out), true;
     if (as_given) typed_keep(in, given);
     append_inferred(b, in, type, out);
     return true;

@@ -14,7 +14,8 @@ static uint64_t in_page(const void *p) {
 static Typed *typed_slot(Session *s, const Typed *key) {
     OpTable *t = op_table(s);
     if (!t->typed) t->typed = NEW_N(t->arena, TYPED_SIZE, Typed);
-    uint64_t h = hash_mix(in_page(key->op), in_page(key->given));
+    uint64_t h =
+        hash_mix(in_page(key->op), in_page(key->given) + (uint64_t)key->floatX);
     for (size_t i = 0; i < TYPED_IN && key->in[i]; i++)
         h = hash_mix(h, key->in[i]->id);
     return &t->typed[h % TYPED_SIZE];
