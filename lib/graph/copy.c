@@ -19,12 +19,13 @@ typedef struct GraphCopy {
     const Graph *src;
     WantedFunctions *wanted;
     bool intern;
-    bool taken;    /* Applies move down in src's own tables, which dst has now */
-    Graph *ending; /* src, if it gives up its tables; else NULL */
-    Var *order;    /* leaves and first outputs as they are numbered; NULL: each node is
-                      appended when it is met */
-    uint32_t norder, nvar, napply, nin; /* what order has */
-    Var *effect;                        /* the first output of each effect */
+    bool taken;     /* Applies move down in src's own tables, which dst has now */
+    Graph *ending;  /* src, if it gives up its tables; else NULL */
+    ApplyId *order; /* Applies as they are numbered; NULL: each node is appended when
+                       it is met */
+    Var *leaf;      /* beside order, leaves as they are numbered between its Applies */
+    uint32_t napply, nleaf, nvar, nin; /* what these have */
+    Var *effect;                       /* the first output of each effect */
     Var *to;       /* each variable's replacement, none replaced again; NULL: itself */
     Var *id;       /* each variable's copy */
     uint8_t *need; /* by variable: leaves; by Apply in need_apply */
@@ -200,26 +201,24 @@ static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
 
 /* ---- copying ---- */
 
-static void number_node(GraphCopy *c, Var v, Var nout) {
-    c->order[c->norder++] = v;
-    for (Var k = 0; k < nout; k++)
-        c->id[v + k] = c->nvar++;
-}
-
 static void emit_leaf(GraphCopy *c, Var v) {
     if (c->id[v] != VAR_NONE) return;
-    if (c->order)
-        number_node(c, v, 1);
-    else
+    if (!c->order) {
         c->id[v] = graph_copy_leaf(c->dst, c->src, v, c->intern);
+        return;
+    }
+    c->leaf[c->nleaf++] = v;
+    c->id[v] = c->nvar++;
 }
 
 static void emit_apply(GraphCopy *c, ApplyId a) {
     Apply r = c->src->apply[a];
     const Var *in = apply_in(c->src, a);
     if (c->order) {
-        number_node(c, r.out, r.nout);
-        c->napply++, c->nin += r.nin;
+        c->order[c->napply++] = a;
+        c->nin += r.nin;
+        for (Var k = 0; k < r.nout; k++)
+            c->id[r.out + k] = c->nvar++;
         return;
     }
     if (c->taken && (c->dst->napply > a || c->dst->nin > r.in))
@@ -295,34 +294,29 @@ static void *give_up(void *table) {
 static void write_inputs(GraphCopy *c) {
     Graph *d = c->dst;
     graph_reserve(d, 0, 0, c->nin);
-    for (uint32_t i = 0; i < c->norder; i++) {
-        ApplyId a = var_owner(c->src, c->order[i]);
-        if (a == APPLY_NONE) continue;
-        const Var *in = apply_in(c->src, a);
-        for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
+    for (uint32_t i = 0; i < c->napply; i++) {
+        const Var *in = apply_in(c->src, c->order[i]);
+        for (uint32_t k = 0; k < c->src->apply[c->order[i]].nin; k++)
             d->in[d->nin++] = c->id[resolve_forward(c, in[k])];
     }
     if (c->ending) c->ending->in = give_up(c->ending->in);
 }
 
 static void write_origins(GraphCopy *c) {
-    Origin *to = c->dst->origin;
-    for (uint32_t i = 0; i < c->norder; i++) {
-        ApplyId a = var_owner(c->src, c->order[i]);
-        if (a != APPLY_NONE) *to++ = c->src->origin[a];
-    }
+    for (uint32_t i = 0; i < c->napply; i++)
+        c->dst->origin[i] = c->src->origin[c->order[i]];
     if (c->ending) c->ending->origin = give_up(c->ending->origin);
 }
 
+/* From now on order has first outputs in place of the Applies, which may be gone. */
 static void write_applies(GraphCopy *c) {
     Graph *d = c->dst;
     uint32_t nin = 0;
-    for (uint32_t i = 0; i < c->norder; i++) {
-        ApplyId a = var_owner(c->src, c->order[i]);
-        if (a == APPLY_NONE) continue;
+    for (uint32_t i = 0; i < c->napply; i++) {
         Apply *p = &d->apply[d->napply++];
-        *p = c->src->apply[a];
+        *p = c->src->apply[c->order[i]];
         p->in = nin, nin += p->nin;
+        c->order[i] = p->out;
         p->out = c->id[p->out];
         if (p->serial) p->serial = ++d->priv->serial;
         if (c->wanted) wanted_add_props(c->wanted, p->props);
@@ -330,21 +324,25 @@ static void write_applies(GraphCopy *c) {
     if (c->ending) c->ending->apply = give_up(c->ending->apply);
 }
 
+/* The leaves before what is numbered `end`. */
+static void write_leaves(GraphCopy *c, uint32_t *done, Var end) {
+    for (; *done < c->nleaf && c->id[c->leaf[*done]] < end; ++*done)
+        graph_copy_leaf(c->dst, c->src, c->leaf[*done], false);
+    if (c->dst->nvar != end) bug("variable %u became %u", end, c->dst->nvar);
+}
+
 static void write_variables(GraphCopy *c) {
     Graph *d = c->dst;
+    uint32_t leaves = 0;
     graph_reserve(d, 0, c->nvar, 0);
-    for (ApplyId a = 0, i = 0; i < c->norder; i++) {
-        Var v = c->order[i];
-        if (d->nvar != c->id[v]) bug("variable %u became %u", c->id[v], d->nvar);
-        if (var_leaf(c->src, v) != LEAF_NOT) {
-            graph_copy_leaf(d, c->src, v, false);
-            continue;
-        }
+    for (ApplyId a = 0; a < c->napply; a++) {
+        write_leaves(c, &leaves, d->apply[a].out);
         for (Var k = 0; k < d->apply[a].nout; k++)
-            d->var[d->nvar++] = (VarRec){
-                .type = var_type(c->src, v + k), .owner = a, .index = (uint16_t)k};
-        a++;
+            d->var[d->nvar++] = (VarRec){.type = var_type(c->src, c->order[a] + k),
+                                         .owner = a,
+                                         .index = (uint16_t)k};
     }
+    write_leaves(c, &leaves, c->nvar);
 }
 
 static void write_tables(GraphCopy *c) {
@@ -478,10 +476,12 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     c.effect = NEW_N(a, src->effects.n, Var);
     copy_graph_facts(dst, src);
     need_roots(&c, a, how->roots);
-    if (c.taken || c.intern)
+    if (c.taken || c.intern) {
         reserve_needed(&c);
-    else
-        c.order = NEW_N(a, (size_t)src->nleaf + src->napply, Var);
+    } else {
+        c.order = NEW_N(a, src->napply, ApplyId);
+        c.leaf = NEW_N(a, src->nleaf, Var);
+    }
     emit_needed(&c);
     if (c.order) write_tables(&c);
     copy_interface(&c, how->roots);
