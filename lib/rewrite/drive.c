@@ -2,10 +2,10 @@
  * which the last sweep left it. Once an Apply's inputs are done, it is re-interned if
  * any of them was replaced, then the entries for its op are tried; a replacement is
  * walked, with an explicit stack, before it counts as done. One sweep therefore reaches
- * the fixed point of every rule that looks only at inputs; only rules that ask about
- * clients need another sweep. A replacement that would make a variable depend on itself
- * shows up when the walk returns to an Apply that is still open: the newest replacement
- * on the stack is then undone. */
+ * the fixed point of every rule that looks only at inputs; another one is needed only
+ * where a rule let a variable be for its clients, and these have gone since. A
+ * replacement that would make a variable depend on itself shows up when the walk returns
+ * to an Apply that is still open: the newest replacement on the stack is then undone. */
 #include "graph/replace.h"
 #include "rewrite/rewrite_impl.h"
 
