@@ -298,6 +298,54 @@ static void check_distinct(Lab *l, DType d, int64_t n, Content what) {
     free(v);
 }
 
+/* ---- searchsorted ---- */
+/* Two lines of m elements, half of them copies, in n sorted ones: how many of these
+ * come before each. */
+static void check_search(Lab *l, DType d, int64_t n, int64_t m, Content what,
+                         bool right, int layout) {
+    lab_reset(l);
+    Tensor sorted = lab_tensor(l, d, 1, &n, 0), x = lines(l, d, m, 2, what, layout),
+           from = lines(l, d, n ? n : 1, 1, what, 0);
+    SortRanked *v = malloc((size_t)(n + 1) * sizeof *v);
+    if (!v) exit(1);
+    rank_line(&from, 0, false, v);
+    for (int64_t i = 0; i < n; i++)
+        memcpy((char *)sorted.data + i * sorted.stride[0], v[i].p, dtype_size(d));
+    for (int64_t i = 0; n > 0 && i < m; i++)
+        memcpy((char *)x.data + i * x.stride[1], v[below(n)].p, dtype_size(d));
+    Var in[2] = {lab_input(l, sorted, true), lab_input(l, x, true)};
+    PropArg side = {"side", PROP_STR(sym(l->s, right ? "right" : "left"))};
+    const Tensor *r = lab_run(l, lab_apply(l, "searchsorted", 2, in, 1, &side));
+    int64_t bad = 0;
+    for (int64_t i = 0; r && i < 2 * m; i++) {
+        SortRanked one = {d, false, element(&x, i / m, i % m), 0};
+        int64_t before = 0;
+        for (int64_t k = 0; k < n; k++) {
+            v[k].at = 0;
+            int order = sort_compare(&v[k], &one);
+            before += right ? order <= 0 : order < 0;
+        }
+        bad += position(r, i / m, i % m) != before;
+    }
+    CHECK(r && bad == 0, "level %d: %lld of %s[2, %lld] in %lld, content %d, layout %d",
+          session_cpu_level(l->s), (long long)bad, dtype_name(d), (long long)m,
+          (long long)n, (int)what, layout);
+    tensor_unref(&from);
+    free(v);
+}
+
+/* Few keys are compared with all, more are halved: lengths around where this changes.
+ */
+static void test_search(Lab *l) {
+    static const int64_t length[] = {0,  1,  2,  3,  15,  16,  17,  32,
+                                     33, 63, 64, 65, 128, 129, 255, 300};
+    for (int d = 0; d < DT_COMPLEX64; d++)
+        for (size_t i = 0; i < sizeof length / sizeof *length; i++)
+            for (int right = 0; right < 2; right++)
+                check_search(l, (DType)d, length[i], 1 + below(300),
+                             (Content)below(CONTENTS), right, (int)below(3));
+}
+
 /* Which elements of two lines, half of them copies, are among n values? */
 static bool is_among(DType d, const char *p, const Tensor *values) {
     for (int64_t i = 0; i < values->shape[1]; i++) {
@@ -492,6 +540,7 @@ int main(void) {
         session_options(l.s)->cpu_level = level;
         test_quick(l.s);
         test_members(&l);
+        test_search(&l);
         for (int64_t n = 1; n <= 200; n++)
             check(&l, (DType)below(DT_COMPLEX64), n, 1 + below(6),
                   (Content)below(CONTENTS), (int)below(3));

@@ -402,11 +402,32 @@ NTH(uint64_t)
         for (int64_t q = 0; q < k && n > 0; q++)                                       \
             base[q] += T##_passes(a[base[q]], v[q], right);                            \
     }                                                                                  \
+    /* Among few keys: how many of them pass. Comparing with all of them by vectors    \
+     * takes less than log n steps that gather. */                                     \
+    static inline void T##_count(const T *a, int64_t n, const T *v, bool right,        \
+                                 int64_t *at) {                                        \
+        enum { TOGETHER = 4 * BYTES / sizeof(T) };                                     \
+        T count[TOGETHER] = {0};                                                       \
+        for (int64_t k = 0; k < n; k++)                                                \
+            for (int64_t q = 0; q < TOGETHER; q++)                                     \
+                count[q] = (T)(count[q] + T##_passes(a[k], v[q], right));              \
+        for (int64_t q = 0; q < TOGETHER; q++)                                         \
+            at[q] = (int64_t)count[q];                                                 \
+    }                                                                                  \
     static void T##_search(const void *key, int64_t n, const void *sought, int64_t m,  \
                            bool right, int64_t *at) {                                  \
-        enum { TOGETHER = 32 };                                                        \
+        enum {                                                                         \
+            TOGETHER = 32,                                                             \
+            COUNTED = 4 * BYTES / sizeof(T),                                           \
+            FEW_KEYS = sizeof(T) == 1 ? 128 : 8 * BYTES / sizeof(T)                    \
+        };                                                                             \
         const T *a = key, *v = sought;                                                 \
         int64_t i = 0;                                                                 \
+        for (; n <= FEW_KEYS && i + COUNTED <= m; i += COUNTED)                        \
+            if (right)                                                                 \
+                T##_count(a, n, v + i, true, at + i);                                  \
+            else                                                                       \
+                T##_count(a, n, v + i, false, at + i);                                 \
         for (; i + TOGETHER <= m; i += TOGETHER) {                                     \
             if (right)                                                                 \
                 T##_bisect(a, n, v + i, true, TOGETHER, at + i);                       \
