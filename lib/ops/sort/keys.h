@@ -20,11 +20,22 @@ typedef struct SortPacking {
     uint64_t position; /* the bits of a position */
 } SortPacking;
 
+/* The k smallest of some keys, at most SORT_FEW, ascending, equal ones in their order;
+ * n < k: there have been so few. */
+enum { SORT_FEW = 32 };
+typedef struct SortFew {
+    int64_t k, n;
+    uint64_t key[SORT_FEW];
+    int64_t at[SORT_FEW];
+} SortFew;
+
 /* The loops for elements of 1, 2, 4 or 8 bytes, per CPU level. */
 typedef struct SortLoops {
     /* key[i] = the key of the i-th of n elements, which are `step` bytes apart */
     void (*keys)(const SortForm *f, const char *x, int64_t step, int64_t n, void *key);
     bool (*any_below)(const void *key, int64_t n, uint64_t limit);
+    /* n more keys, the first of which is at position `at` */
+    void (*few)(const void *key, int64_t n, int64_t at, SortFew *few);
     /* Sorts SORT_COLUMN bytes' worth of columns of n keys each, side by side. */
     void (*network)(void *key, int64_t n);
     /* Sorts n keys, for some hundreds or thousands; returns where they are: in key or

@@ -51,6 +51,86 @@ KEYS(uint16_t, int16_t)
 KEYS(uint32_t, int32_t)
 KEYS(uint64_t, int64_t)
 
+/* ---- the smallest, for a small k ---- */
+static inline void insert_short(SortFew *f, uint64_t key, int64_t at) {
+    int64_t to = f->n < f->k ? f->n++ : f->k - 1;
+    for (; to > 0 && f->key[to - 1] > key; to--) {
+        f->key[to] = f->key[to - 1];
+        f->at[to] = f->at[to - 1];
+    }
+    f->key[to] = key;
+    f->at[to] = at;
+}
+
+#if TL_LEVEL == 2
+/* Where k are there already, without a branch that depends on the place. */
+static inline void insert_full(SortFew *f, uint64_t key, int64_t at) {
+    __m512i one = _mm512_set1_epi64((int64_t)key), its = _mm512_set1_epi64(at),
+            zero = _mm512_setzero_si512();
+    for (int64_t i = (f->k - 1) / 8 * 8; i >= 0; i -= 8) {
+        __m512i keys = _mm512_loadu_si512(f->key + i),
+                ats = _mm512_loadu_si512(f->at + i),
+                last_keys = i ? _mm512_loadu_si512(f->key + i - 8) : zero,
+                last_ats = i ? _mm512_loadu_si512(f->at + i - 8) : zero;
+        last_keys = _mm512_alignr_epi64(keys, last_keys, 7);
+        last_ats = _mm512_alignr_epi64(ats, last_ats, 7);
+        __mmask8 below = _mm512_cmplt_epu64_mask(one, keys),
+                 moves = _mm512_cmplt_epu64_mask(one, last_keys);
+        keys = _mm512_mask_mov_epi64(keys, below, one);
+        ats = _mm512_mask_mov_epi64(ats, below, its);
+        _mm512_storeu_si512(f->key + i, _mm512_mask_mov_epi64(keys, moves, last_keys));
+        _mm512_storeu_si512(f->at + i, _mm512_mask_mov_epi64(ats, moves, last_ats));
+    }
+}
+#define FEW_BELOW(T, S, M, E, U)                                                       \
+    static void T##_few_below(const T *key, int64_t n, int64_t at, SortFew *f) {       \
+        enum { LANES = sizeof(__m512i) / sizeof(T) };                                  \
+        for (int64_t i = 0; i < n; i += LANES) {                                       \
+            M rest = (M)(n - i < LANES ? (UINT64_C(1) << (n - i)) - 1 : ~UINT64_C(0)); \
+            uint64_t in = _mm512_mask_cmplt_##U##_mask(                                \
+                rest, _mm512_maskz_loadu_##E(rest, key + i),                           \
+                _mm512_set1_##E((S)f->key[f->k - 1]));                                 \
+            for (; in; in &= in - 1) {                                                 \
+                int64_t k = i + __builtin_ctzll(in);                                   \
+                if (key[k] < f->key[f->k - 1]) insert_full(f, key[k], at + k);         \
+            }                                                                          \
+        }                                                                              \
+    }
+FEW_BELOW(uint8_t, int8_t, __mmask64, epi8, epu8)
+FEW_BELOW(uint16_t, int16_t, __mmask32, epi16, epu16)
+FEW_BELOW(uint32_t, int32_t, __mmask16, epi32, epu32)
+FEW_BELOW(uint64_t, int64_t, __mmask8, epi64, epu64)
+#else
+#define FEW_BELOW(T)                                                                   \
+    static void T##_few_below(const T *key, int64_t n, int64_t at, SortFew *f) {       \
+        enum { PART = 32 };                                                            \
+        for (int64_t i = 0, m; i < n; i += m) {                                        \
+            m = n - i < PART ? n - i : PART;                                           \
+            if (m == PART ? !T##_any_below(key + i, PART, f->key[f->k - 1])            \
+                          : !T##_any_below(key + i, m, f->key[f->k - 1]))              \
+                continue;                                                              \
+            for (int64_t k = i; k < i + m; k++)                                        \
+                if (key[k] < f->key[f->k - 1]) insert_short(f, key[k], at + k);        \
+        }                                                                              \
+    }
+FEW_BELOW(uint8_t)
+FEW_BELOW(uint16_t)
+FEW_BELOW(uint32_t)
+FEW_BELOW(uint64_t)
+#endif
+#define FEW(T)                                                                         \
+    static void T##_few(const void *from, int64_t n, int64_t at, SortFew *f) {         \
+        const T *key = from;                                                           \
+        int64_t i = 0;                                                                 \
+        for (; i < n && f->n < f->k; i++)                                              \
+            insert_short(f, key[i], at + i);                                           \
+        T##_few_below(key + i, n - i, at + i, f);                                      \
+    }
+FEW(uint8_t)
+FEW(uint16_t)
+FEW(uint32_t)
+FEW(uint64_t)
+
 /* Batcher's merge exchange (Knuth, 5.2.2 M): which elements are compared depends on n
  * alone, so that a vector holds the same element of different columns. */
 #define NETWORK(T)                                                                     \
@@ -217,7 +297,7 @@ ABOVE(uint64_t)
  * the ones of number kth are kept; of few, those below are counted for each bit, until
  * one key is left. A bit that tells nothing apart, as in the exponents of floats, has
  * more such bits below it: narrow. */
-enum { DIGIT = 11, FEW = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
+enum { DIGIT = 11, SHORT = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
 #define NTH(T)                                                                         \
     static int64_t T##_below(const T *key, int64_t n, T limit) {                       \
         int64_t all = 0;                                                               \
@@ -293,7 +373,7 @@ enum { DIGIT = 11, FEW = 2048, SAMPLE = 1024, MARGIN = 48, MANY = 16 * SAMPLE };
                            : T##_keep_near(key, n, kth, room, &before);                \
         if (near) key = room, n = near;                                                \
         T##_narrow(key, n, &bits, &low);                                               \
-        for (; n > FEW && bits > 0; key = room) {                                      \
+        for (; n > SHORT && bits > 0; key = room) {                                    \
             bits = bits > DIGIT ? bits - DIGIT : 0;                                    \
             low = T##_digit(key, n, bits, low, kth, &before);                          \
             n = T##_keep(key, n, bits, low, room);                                     \
@@ -477,7 +557,7 @@ PACK(uint64_t)
 
 #define LOOPS_OF(T)                                                                    \
     {                                                                                  \
-        T##_keys, T##_any_below, T##_network, T##_line, T##_nth, T##_within,           \
+        T##_keys, T##_any_below, T##_few, T##_network, T##_line, T##_nth, T##_within,  \
             T##_above, T##_part, T##_told, T##_elements, T##_varying, T##_pack,        \
             T##_apart, T##_low_bits, T##_search                                        \
     }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BLOCK = 256, SPARE = 1024, FEW = 32, CHUNK = 1 << 14 };
+enum { BLOCK = 256, SPARE = 1024, CHUNK = 1 << 14 };
 
 /* The lines of x along an axis, those of the outputs beside them. */
 typedef struct TopLines {
@@ -38,20 +38,14 @@ static uint64_t highest_key(const SortPair *p, int64_t n) {
 /* The k smallest pairs of a line, sorted, for a small k. */
 static void choose_few(const TopLines *t, const char *x, SortPair *p) {
     uint64_t key[BLOCK];
-    int64_t n = 0, k = t->k;
+    SortFew few = {.k = t->k};
     for (int64_t i = 0; i < t->n; i += BLOCK) {
         int64_t m = t->n - i < BLOCK ? t->n - i : BLOCK;
         t->loops->keys(&t->form, x + i * t->step, t->step, m, key);
-        if (n == k && !t->loops->any_below(key, m, p[k - 1].key)) continue;
-        for (int64_t j = 0; j < m; j++) {
-            uint64_t one = sort_key_at(t->form.item, key, j);
-            if (n == k && one >= p[k - 1].key) continue;
-            int64_t to = n < k ? n++ : k - 1;
-            for (; to > 0 && p[to - 1].key > one; to--)
-                p[to] = p[to - 1];
-            p[to] = (SortPair){one, i + j};
-        }
+        t->loops->few(key, m, i, &few);
     }
+    for (int64_t i = 0; i < t->k; i++)
+        p[i] = (SortPair){few.key[i], few.at[i]};
 }
 
 /* The k smallest pairs of a line. */
@@ -85,7 +79,7 @@ static void swap_keys(SortPair *p, int64_t n) {
 
 /* Best first, or in the order in which they are in x. */
 static void arrange_chosen(const TopLines *t, SortPair *p) {
-    if (t->sorted && t->k <= FEW) return; /* they are */
+    if (t->sorted && t->k <= SORT_FEW) return; /* they are */
     if (!t->sorted) swap_keys(p, t->k);
     sort_pairs(NULL, p, p + t->cap, t->k);
     if (!t->sorted) swap_keys(p, t->k);
@@ -108,7 +102,7 @@ static void topk_chunk(void *ctx, size_t chunk, unsigned worker) {
     int64_t at = (int64_t)chunk * t->per_chunk, end = at + t->per_chunk;
     for (; at < end && at < t->lines; at++) {
         const char *x = t->x + move_offset(t->ndim, t->shape, t->stride, at);
-        (t->k <= FEW ? choose_few : choose_smallest)(t, x, p);
+        (t->k <= SORT_FEW ? choose_few : choose_smallest)(t, x, p);
         arrange_chosen(t, p);
         store_line(t, x, p, move_offset(t->ndim, t->shape, t->out_stride, at));
     }
