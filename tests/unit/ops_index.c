@@ -496,6 +496,60 @@ static void meshes(void) {
     mesh(3, DT_FLOAT32, 0, false, 0);
 }
 
+/* Many y that are added to few elements, by several threads as by one: which = 0: one
+ * number, 1: a number each, 2: one for indices of two axes. `bad`: an index that is out
+ * of range. */
+enum { ADDED = 70000, ADDED_TO = 60 };
+static const Tensor *add_many(Lab *l, DType d, int which, int layout, int64_t bad) {
+    static int64_t at[ADDED], other[ADDED];
+    int64_t n = ADDED;
+    const int64_t shape[2] = {which == 2 ? 6 : ADDED_TO, ADDED_TO / 6},
+                  grid[2] = {7, ADDED / 7};
+    for (int64_t i = 0; i < n; i++) {
+        at[i] = i * i * 5 % shape[0] - i % 2 * shape[0];
+        other[i] = i * 7 % shape[1] - i % 3 / 2 * shape[1];
+    }
+    if (bad >= 0) at[bad] = shape[0];
+    Tensor x = lab_filled(l, d, which == 2 ? 2 : 1, shape, layout),
+           y = lab_tensor(l, d, which == 1, &n, layout);
+    for (int64_t i = 0; i < tensor_size(&y); i++)
+        lab_put(&y, i, (double)(i % 5 + 1));
+    Var in[4] = {lab_input(l, x, true), lab_input(l, y, true)};
+    in[2] = which == 2 ? ints(l, 2, grid, at) : list(l, n, at);
+    if (which == 2) in[3] = ints(l, 2, grid, other);
+    return lab_run(l, apply(l, "inc_subtensor", which == 2 ? "$, $" : "$",
+                            which == 2 ? 4 : 3, in));
+}
+
+static void many_added(void) {
+    Lab one = lab_new(1), several = lab_new(3);
+    for (int d = 0; d < DT_N; d++)
+        for (int which = 0; which < 3; which++) {
+            lab_reset(&one), lab_reset(&several);
+            const Tensor *a = add_many(&one, (DType)d, which, which, -1),
+                         *b = add_many(&several, (DType)d, which, which, -1);
+            CHECK(a && b && memcmp(a->data, b->data, tensor_bytes(a)) == 0, "%s, %d",
+                  dtype_name((DType)d), which);
+        }
+    int64_t wrong = 0, want[ADDED_TO];
+    const Tensor *r = add_many(&several, DT_INT64, 1, 0, -1);
+    Tensor x = lab_filled(&one, DT_INT64, 1, &(int64_t){ADDED_TO}, 0);
+    for (int64_t i = 0; i < ADDED_TO; i++)
+        want[i] = tensor_i64(&x, i);
+    for (int64_t i = 0; i < ADDED; i++)
+        want[i * i * 5 % ADDED_TO] += i % 5 + 1;
+    for (int64_t i = 0; r && i < ADDED_TO; i++)
+        wrong += tensor_i64(r, i) != want[i];
+    CHECK(r && wrong == 0, "%lld of %d", (long long)wrong, ADDED_TO);
+    tensor_unref(&x);
+    for (int which = 0; which < 3; which++) {
+        lab_reset(&several);
+        CHECK(!add_many(&several, DT_INT32, which, 0, ADDED - 1));
+        CHECK_STR(lab_text(&several, NULL), "E_INDEX");
+    }
+    lab_free(&one), lab_free(&several);
+}
+
 /* Positions of the ones of all bytes of 8, at each level of CPU, among few and many. */
 static bool is_one(int64_t i, int64_t n) {
     return (i / 8 * 37 + n) >> i % 8 & 1;
@@ -538,5 +592,6 @@ int main(void) {
     positions();
     runs_of_columns();
     meshes();
+    many_added();
     return TEST_END("ops_index");
 }

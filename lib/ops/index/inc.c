@@ -171,6 +171,62 @@ static bool scatter_fronts(const IncScatter *j, int64_t fronts, const char *y) {
     return true;
 }
 
+/* ---- counting ----
+ * Integers may be added in any order. Many of them, added to few elements, are shared
+ * by threads: each adds its part to zeros of its own. */
+enum { COUNTS = 1 << 14, COUNTED = 1 << 12, APART = 128 };
+typedef struct CountParts {
+    const IncScatter *j;
+    const char *y;
+    int64_t step;
+    char *own;    /* of the first worker */
+    size_t bytes; /* from a worker's to the next one's */
+    ptrdiff_t at; /* in them, of base */
+    bool *bad;    /* of each worker: an index is out of range */
+} CountParts;
+
+static void count_part(void *ctx, size_t chunk, unsigned worker) {
+    const CountParts *q = ctx;
+    int64_t i = (int64_t)chunk * COUNTS, left = q->j->ix->adv_count - i;
+    char *own = q->own + worker * q->bytes;
+    if (!some_offsets(q->j, i, left < COUNTS ? left : COUNTS, own + q->at,
+                      q->y + i * q->step, q->step))
+        q->bad[worker] = true;
+}
+
+/* Are the offsets those of single elements, few ones, and each y a step behind the one
+ * before? */
+static bool counts_few(const IncScatter *j, const Tensor *out) {
+    const Indexed *ix = j->ix;
+    bool steps = true;
+    for (int k = 0; ix->adv_ndim > 1 && k < ix->adv_ndim; k++)
+        steps = steps && j->ys[k] == 0;
+    return ix->advanced && ix->base.ndim == 0 && steps && ix->adv_ndim > 0 &&
+           tensor_size(out) <= COUNTED && ix->adv_count >= 2 * COUNTS;
+}
+
+static bool count_shared(Session *s, Pool *pool, const IncScatter *j, const Tensor *out,
+                         const char *y) {
+    size_t workers = pool_threads(pool), item = (size_t)j->item,
+           bytes = ((size_t)tensor_size(out) * item + APART) & ~(size_t)(APART - 1);
+    char *room = mem_zalloc(s, workers, bytes + 1);
+    CountParts q = {.j = j,
+                    .y = y,
+                    .step = j->ys[j->ix->adv_ndim - 1],
+                    .own = room,
+                    .bytes = bytes,
+                    .at = (char *)j->ix->base.data - (char *)out->data,
+                    .bad = (bool *)(room + workers * bytes)};
+    pool_run(pool, (size_t)((j->ix->adv_count + COUNTS - 1) / COUNTS), count_part, &q);
+    bool ok = true;
+    for (size_t w = 0; w < workers; w++)
+        ok = ok && !q.bad[w];
+    for (size_t w = 0; ok && w < workers; w++)
+        j->row(tensor_size(out), out->data, j->item, room + w * bytes, j->item);
+    mem_free(room);
+    return ok;
+}
+
 static bool scatter_all(Session *s, IncScatter *j, const char *y) {
     const Tensor *t = &j->ix->base;
     if (!j->ix->advanced) {
@@ -294,7 +350,13 @@ bool index_write(Call *c, RowFn *row, ScatterFn *scatter, bool replaces) {
     }
     IncScatter j = {
         .ix = &ix, .row = row, .scatter = scatter, .ys = ys, .item = (int64_t)item};
-    if (scatter_all(c->s, &j, y.data)) return true;
+    Pool *pool = move_pool(c);
+    bool adds = scatter == index_loops(c->s)->fold[INDEX_ADD][x.dtype],
+         shared = adds && !dtype_is_inexact(x.dtype) && pool &&
+                  pool_threads(pool) > 1 && counts_few(&j, out);
+    if (shared ? count_shared(c->s, pool, &j, out, y.data)
+               : scatter_all(c->s, &j, y.data))
+        return true;
     c->overwritten = here;
     return index_refuse(c, &ix);
 }
