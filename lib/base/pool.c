@@ -1,6 +1,7 @@
-/* A pool of threads. The caller takes chunks like any worker, from the front; workers
- * take them from the back, so that in job after job a part of a tensor mostly stays
- * with one core and in its cache. Workers that wake up too late for a job find it
+/* A pool of threads. The caller takes chunks like any worker. Each has a share of them,
+ * which it takes from the front; what others have left is then taken from the back. So
+ * cores seldom write to the same line, and in job after job a part of a tensor mostly
+ * stays with one core and in its cache. Workers that wake up too late for a job find it
  * closed and go back to sleep, so even on a busy machine the caller never waits for a
  * thread that has done nothing. Both sides spin for some microseconds before they
  * sleep, and take the lock only for that: each line of memory that cores send each
@@ -17,15 +18,16 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, SPINS = 1500 };
+enum { THREADS_MAX = 1024, SPINS = 1500, SHARES = 8 };
 
 typedef struct PoolJob {
     ChunkFn *fn;
     void *ctx;
     size_t n;
+    unsigned shares;
 } PoolJob;
 
-/* Chunks of a job that were taken. */
+/* Chunks of a share that were taken. */
 typedef union Taken {
     struct {
         uint32_t front, back;
@@ -33,8 +35,12 @@ typedef union Taken {
     uint64_t both;
 } Taken;
 
-/* What one side writes while the other spins lies on lines of its own. */
+/* What one side writes while others read it lies on lines of its own. */
 enum { LINE = 128 };
+typedef struct PoolShare {
+    _Atomic uint64_t taken; /* Taken */
+    char apart[LINE - sizeof(uint64_t)];
+} PoolShare;
 struct Pool {
     Session *s;
     unsigned threads, started; /* started: workers besides the caller */
@@ -52,8 +58,7 @@ struct Pool {
     char apart_2[LINE];
     atomic_uint active; /* workers that may be at a job */
     char apart_3[LINE];
-    _Atomic uint64_t taken; /* Taken */
-    char apart_4[LINE];
+    PoolShare share[SHARES]; /* with more workers than these, several have one */
 };
 
 static unsigned core_count(void) {
@@ -94,21 +99,26 @@ static void spin_while(atomic_uint *v, unsigned old) {
 }
 
 /* False: there is none left. */
-static bool take_chunk(Pool *p, size_t n, bool front, size_t *i) {
-    Taken taken = {.both = atomic_load_explicit(&p->taken, memory_order_relaxed)}, now;
+static bool take_chunk(Pool *p, const PoolJob *job, unsigned share, bool own,
+                       size_t *i) {
+    _Atomic uint64_t *all = &p->share[share].taken;
+    size_t first = job->n * share / job->shares,
+           end = job->n * (share + 1) / job->shares;
+    Taken taken = {.both = atomic_load_explicit(all, memory_order_relaxed)}, now;
     do {
-        if ((size_t)taken.front + taken.back >= n) return false;
+        if ((size_t)taken.front + taken.back >= end - first) return false;
         now = taken;
-        *i = front ? now.front++ : n - ++now.back;
+        *i = own ? first + now.front++ : end - ++now.back;
     } while (!atomic_compare_exchange_weak_explicit(
-        &p->taken, &taken.both, now.both, memory_order_relaxed, memory_order_relaxed));
+        all, &taken.both, now.both, memory_order_relaxed, memory_order_relaxed));
     return true;
 }
 
 static void run_chunks(Pool *p, PoolJob job, unsigned worker) {
     size_t i;
-    while (take_chunk(p, job.n, worker == 0, &i))
-        job.fn(job.ctx, i, worker);
+    for (unsigned k = 0; k < job.shares; k++)
+        while (take_chunk(p, &job, (worker + k) % job.shares, k == 0, &i))
+            job.fn(job.ctx, i, worker);
 }
 
 /* The calling thread's number: workers are 1.., any other thread counts as the caller,
@@ -192,7 +202,8 @@ static void keep_off_caller(Pool *p) {
 static void open_job(Pool *p, PoolJob job) {
     keep_off_caller(p);
     p->job = job;
-    atomic_store_explicit(&p->taken, 0, memory_order_relaxed);
+    for (unsigned k = 0; k < job.shares; k++)
+        atomic_store_explicit(&p->share[k].taken, 0, memory_order_relaxed);
     atomic_fetch_add(&p->generation, 1);
     if (!atomic_load(&p->sleeping)) return;
     pthread_mutex_lock(&p->lock);
@@ -234,7 +245,7 @@ void pool_run(Pool *p, size_t n, ChunkFn *fn, void *ctx) {
     }
     if (!p->thread) start_workers(p);
     p->running = true;
-    PoolJob job = {fn, ctx, n};
+    PoolJob job = {fn, ctx, n, p->started < SHARES ? p->started + 1 : SHARES};
     open_job(p, job);
     run_chunks(p, job, 0);
     close_job(p);

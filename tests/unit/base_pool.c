@@ -4,8 +4,13 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 enum { CHUNKS = 1000 };
+
+static void nap(long microseconds) {
+    nanosleep(&(struct timespec){.tv_nsec = microseconds * 1000}, NULL);
+}
 
 typedef struct Job {
     Pool *pool;
@@ -62,6 +67,37 @@ static void test_threads(Session *s, unsigned threads) {
     pool_free(p);
 }
 
+/* Workers that fell asleep between jobs, and a caller that falls asleep until the last
+ * chunk is done. */
+typedef struct Sleepy {
+    atomic_int slow, done;
+} Sleepy;
+
+static void sleep_in(void *ctx, size_t chunk, unsigned worker) {
+    Sleepy *q = ctx;
+    (void)chunk;
+    if (worker == 0)
+        for (int i = 0; i < 1000 && !atomic_load(&q->slow); i++)
+            nap(20);
+    else if (atomic_fetch_add(&q->slow, 1) == 0)
+        nap(5000);
+    atomic_fetch_add(&q->done, 1);
+}
+
+static void test_sleep(Session *s, unsigned threads) {
+    Pool *p = pool_new(s, threads);
+    for (int i = 0; i < 20; i++) {
+        Sleepy q = {0};
+        pool_run(p, 2 + (size_t)i % 5, sleep_in, &q);
+        CHECK(atomic_load(&q.done) == 2 + i % 5 && atomic_load(&q.slow) > 0,
+              "%u threads: %d chunks, %d of them by workers", threads,
+              (int)atomic_load(&q.done), (int)atomic_load(&q.slow));
+        nap(i % 3 * 300);
+        check_counts(p, (size_t)i + 2);
+    }
+    pool_free(p);
+}
+
 static int allowed_cores(void) {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
@@ -92,6 +128,9 @@ int main(void) {
     Session *s = session_new(NULL, NULL);
     for (unsigned t = 1; t <= 5; t++)
         test_threads(s, t);
+    for (unsigned t = 2; t <= 10; t += 4)
+        test_sleep(s, t);
+    test_threads(s, 11);
     test_cores(s);
     pool_free(pool_new(s, 3)); /* never used */
     CHECK(pool_threads(session_pool(s)) >= 1);
