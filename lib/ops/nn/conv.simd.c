@@ -365,6 +365,19 @@ after_rows(const ConvBroadOut *o, const float sum[16], const char *to, __mmask16
         v[i] = (__m512i)_mm512_min_ps(high, _mm512_max_ps(low, (__m512)v[i]));
 }
 
+/* Stores the elements that `mask` has to every other place. */
+static inline __attribute__((always_inline)) void store_other(char *to, __mmask16 mask,
+                                                              __m512i v) {
+    const __m512i low =
+        _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    uint32_t have = _pdep_u32(mask, 0x55555555);
+    _mm512_mask_storeu_epi32(to, (__mmask16)have, _mm512_permutexvar_epi32(low, v));
+    if (have >> 16)
+        _mm512_mask_storeu_epi32(
+            to + BYTES, (__mmask16)(have >> 16),
+            _mm512_permutexvar_epi32(low, _mm512_shuffle_i32x4(v, v, 0xee)));
+}
+
 static void store_4(const ConvBroadOut *o, const void *from, int64_t n) {
     enum { LANES = BYTES / 4, ROW = CONV_BROAD * BYTES };
     const ConvAfter *a = o->after;
@@ -377,14 +390,18 @@ static void store_4(const ConvBroadOut *o, const void *from, int64_t n) {
             int64_t have = n - at < LANES ? n - at : LANES;
             __mmask16 mask = (__mmask16)((1U << have) - 1);
             const char *in = (const char *)from + at * ROW + f * 4;
-            char *to = o->out + f * o->out_row + at * 4;
+            char *to = o->out + f * o->out_row + at * (o->other ? 8 : 4);
             __m512i v[LANES];
             for (int64_t i = 0; i < LANES; i++)
                 v[i] = i < have ? _mm512_loadu_si512(in + i * ROW)
                                 : _mm512_setzero_si512();
             transpose_16(v);
             if (a) after_rows(o, sum, to, mask, rows, v);
-            for (int64_t i = 0; i < LANES && i < rows; i++, to += o->out_row)
+            for (int64_t i = 0; o->other && i < LANES && i < rows;
+                 i++, to += o->out_row)
+                store_other(to, mask, v[i]);
+            for (int64_t i = 0; !o->other && i < LANES && i < rows;
+                 i++, to += o->out_row)
                 _mm512_mask_storeu_epi32(to, mask, v[i]);
         }
     }

@@ -240,8 +240,9 @@ static void store_near(const Lattice *q, const StripOut *s, int64_t filters,
         char *to = s->out + (size_t)(r * q->out_stride[3]) * size;
         const char *from = near + (size_t)(r * row) * block;
         int64_t n = whole ? s->rows * s->columns : s->columns;
-        if (q->out_stride[4] == 1 && size == 4 && q->broads->store_4) {
-            q->broads->store_4(&(ConvBroadOut){to, q->out_stride[1] * 4, filters,
+        bool other = q->out_stride[4] == 2 && !q->after;
+        if ((q->out_stride[4] == 1 || other) && size == 4 && q->broads->store_4) {
+            q->broads->store_4(&(ConvBroadOut){to, q->out_stride[1] * 4, other, filters,
                                                s->channel, q->after},
                                from, n);
             continue;

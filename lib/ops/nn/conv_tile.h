@@ -85,10 +85,11 @@ typedef struct ConvBroadPack {
 } ConvBroadPack;
 typedef void ConvBroadPackFn(const ConvBroadPack *p, void *to);
 /* Where the results of such a block go: a row for each of `filters` channels from
- * `channel` on. */
+ * `channel` on, with every element or every other one. */
 typedef struct ConvBroadOut {
     char *out;
     ptrdiff_t out_row; /* bytes */
+    bool other;        /* without `after` */
     int64_t filters, channel;
     const ConvAfter *after; /* NULL: nothing */
 } ConvBroadOut;
