@@ -337,8 +337,8 @@ static void check_search(Lab *l, DType d, int64_t n, int64_t m, Content what,
 /* Few keys are compared with all, more are halved: lengths around where this changes.
  */
 static void test_search(Lab *l) {
-    static const int64_t length[] = {0,  1,  2,  3,  15,  16,  17,  32,
-                                     33, 63, 64, 65, 128, 129, 255, 300};
+    static const int64_t length[] = {0,  1,  2,   3,   15,  16,  17,  32,  33, 63,
+                                     64, 65, 128, 129, 255, 300, 400, 512, 513};
     for (int d = 0; d < DT_COMPLEX64; d++)
         for (size_t i = 0; i < sizeof length / sizeof *length; i++)
             for (int right = 0; right < 2; right++)

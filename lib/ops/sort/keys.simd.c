@@ -493,7 +493,66 @@ NTH(uint64_t)
                 count[q] = (T)(count[q] + T##_passes(a[k], v[q], right));              \
         for (int64_t q = 0; q < TOGETHER; q++)                                         \
             at[q] = (int64_t)count[q];                                                 \
+    }
+COLUMN(uint8_t)
+COLUMN(uint16_t)
+COLUMN(uint32_t)
+COLUMN(uint64_t)
+
+#if TL_LEVEL == 2
+/* Among more keys, in groups of a vector: how many groups pass as a whole, each beside
+ * all that are sought, then how many keys of the next group do (Schlegel, Gemulla and
+ * Lehner, k-ary search, 2009). Greatest keys fill the last group. */
+#define GROUPED(T, S, M, E, U)                                                         \
+    enum { T##_MOST = 32 * BYTES / sizeof(T) };                                        \
+    static inline M T##_passing(__m512i here, __m512i v, bool right) {                 \
+        return right ? _mm512_cmple_##U##_mask(here, v)                                \
+                     : _mm512_cmplt_##U##_mask(here, v);                               \
     }                                                                                  \
+    static inline __attribute__((always_inline)) int64_t T##_grouped_by(               \
+        const T *a, int64_t n, const T *v, int64_t m, bool right, int64_t *at) {       \
+        enum { L = BYTES / sizeof(T) };                                                \
+        _Alignas(BYTES) T key[T##_MOST], first[L];                                     \
+        int64_t all = (n + L - 1) / L * L, i = 0;                                      \
+        memcpy(key, a, (size_t)n * sizeof *a);                                         \
+        for (int64_t k = n; k < all; k++)                                              \
+            key[k] = (T) ~(T)0;                                                        \
+        for (; i + L <= m; i += L) {                                                   \
+            __m512i x = _mm512_loadu_si512(v + i), from = _mm512_setzero_si512();      \
+            for (int64_t k = L; k < all; k += L)                                       \
+                from = _mm512_mask_add_##E(                                            \
+                    from, T##_passing(_mm512_set1_##E((S)key[k - 1]), x, right), from, \
+                    _mm512_set1_##E(L));                                               \
+            _mm512_store_si512(first, from);                                           \
+            for (int64_t q = 0; q < L; q++)                                            \
+                at[i + q] = (int64_t)first[q];                                         \
+        }                                                                              \
+        for (int64_t q = 0; q < i; q++) {                                              \
+            M in = T##_passing(_mm512_load_si512(key + at[q]),                         \
+                               _mm512_set1_##E((S)v[q]), right);                       \
+            int64_t before = at[q] + __builtin_popcount(in);                           \
+            at[q] = before < n ? before : n;                                           \
+        }                                                                              \
+        return i;                                                                      \
+    }                                                                                  \
+    static int64_t T##_grouped(const T *a, int64_t n, const T *v, int64_t m,           \
+                               bool right, int64_t *at) {                              \
+        if (n <= 5 * BYTES / (2 * (int64_t)sizeof(T)) || n > T##_MOST || n > 8 * m)    \
+            return 0;                                                                  \
+        return right ? T##_grouped_by(a, n, v, m, true, at)                            \
+                     : T##_grouped_by(a, n, v, m, false, at);                          \
+    }
+GROUPED(uint32_t, int32_t, __mmask16, epi32, epu32)
+GROUPED(uint64_t, int64_t, __mmask8, epi64, epu64)
+#else
+#define uint32_t_grouped(a, n, v, m, right, at) 0
+#define uint64_t_grouped(a, n, v, m, right, at) 0
+#endif
+#define uint8_t_grouped(a, n, v, m, right, at)  0
+#define uint16_t_grouped(a, n, v, m, right, at) 0
+
+/* at[i], see SortLoops. */
+#define SEARCH(T)                                                                      \
     static void T##_search(const void *key, int64_t n, const void *sought, int64_t m,  \
                            bool right, int64_t *at) {                                  \
         enum {                                                                         \
@@ -502,7 +561,7 @@ NTH(uint64_t)
             FEW_KEYS = sizeof(T) == 1 ? 128 : 8 * BYTES / sizeof(T)                    \
         };                                                                             \
         const T *a = key, *v = sought;                                                 \
-        int64_t i = 0;                                                                 \
+        int64_t i = T##_grouped(a, n, v, m, right, at);                                \
         for (; n <= FEW_KEYS && i + COUNTED <= m; i += COUNTED)                        \
             if (right)                                                                 \
                 T##_count(a, n, v + i, true, at + i);                                  \
@@ -516,10 +575,10 @@ NTH(uint64_t)
         }                                                                              \
         T##_bisect(a, n, v + i, right, m - i, at + i);                                 \
     }
-COLUMN(uint8_t)
-COLUMN(uint16_t)
-COLUMN(uint32_t)
-COLUMN(uint64_t)
+SEARCH(uint8_t)
+SEARCH(uint16_t)
+SEARCH(uint32_t)
+SEARCH(uint64_t)
 
 #define PACK(T)                                                                        \
     static uint64_t T##_varying(const void *from, int64_t n, uint64_t first) {         \
