@@ -4,8 +4,9 @@
  * walked, with an explicit stack, before it counts as done. One sweep therefore reaches
  * the fixed point of every rule that looks only at inputs; another one is needed only
  * where a rule let a variable be for its clients, and these have gone since. A
- * replacement that would make a variable depend on itself shows up when the walk returns
- * to an Apply that is still open: the newest replacement on the stack is then undone. */
+ * replacement that would make a variable depend on itself shows up when the walk
+ * returns to an Apply that is still open: the newest replacement on the stack is then
+ * undone. */
 #include "graph/replace.h"
 #include "rewrite/rewrite_impl.h"
 
