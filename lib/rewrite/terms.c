@@ -23,6 +23,7 @@ typedef struct Terms {
     bool product;
     TermsClass class;
     const Op *divide, *power, *square;
+    /* where the last sweep's counts don't do; else NULL: */
     uint8_t *reads;   /* by variable: how often it is read, or once more if it is a
                          result; 2: more often */
     uint8_t *counted; /* by Apply: something needs it */
@@ -57,12 +58,20 @@ static bool suits(const Terms *t, const Type *type) {
                                      : dtype_is_float(type->dtype);
 }
 
+static bool is_read_once(const Terms *t, Var v) {
+    return (t->reads ? t->reads[v] : t->r->uses[v]) == 1;
+}
+
+static bool is_needed(const Terms *t, ApplyId a) {
+    return t->counted ? t->counted[a] : (t->r->state[a] & COUNTED) != 0;
+}
+
 /* A sum of the same type that only this tree reads. */
 static ApplyId inner_sum(const Terms *t, Var v, const Type *type) {
     const Graph *g = t->r->g;
     ApplyId a = var_owner(g, v);
     int second;
-    return a != APPLY_NONE && t->reads[v] == 1 && var_type(g, v) == type &&
+    return a != APPLY_NONE && is_read_once(t, v) && var_type(g, v) == type &&
                    !g->apply[a].serial && splits(t, &g->apply[a], &second)
                ? a
                : APPLY_NONE;
@@ -275,7 +284,7 @@ static bool look_at_tree(Terms *t, ApplyId top) {
 static bool is_tree(const Terms *t, ApplyId a) {
     const Apply *p = &t->r->g->apply[a];
     int second;
-    return suits(t, var_type(t->r->g, p->out)) && splits(t, p, &second) && !p->serial &&
+    return splits(t, p, &second) && suits(t, var_type(t->r->g, p->out)) && !p->serial &&
            p->nout == 1;
 }
 
@@ -359,6 +368,7 @@ static void count_for_initial_values(Terms *t) {
 
 static void count_reads(Terms *t) {
     const Graph *g = t->r->g;
+    if (t->r->counted && graph_roots(g, t->a, ROOTS_INIT).n == 0) return;
     t->reads = NEW_N(t->a, g->nvar, uint8_t);
     t->counted = NEW_N(t->a, g->napply, uint8_t);
     VarList root = graph_roots(g, t->a, ROOTS_RUN | ROOTS_INIT);
@@ -379,7 +389,8 @@ static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     bool ok = true;
     for (size_t i = end; i-- > 0 && ok && !rewriter_limit_reached(r);) {
         ApplyId a = apply_at(r, i);
-        if (t.counted[a] && !t.within[a] && may_gather(&t, a)) ok = look_at_tree(&t, a);
+        if (is_needed(&t, a) && !t.within[a] && may_gather(&t, a))
+            ok = look_at_tree(&t, a);
     }
     vec_free(&t.term);
     vec_free(&t.todo);

@@ -112,10 +112,11 @@ static bool is_last_state(const Rewriter *r, ApplyId id, Var v) {
     const Type *t = var_type(r->g, v);
     ScanForm f;
     bool open = false;
+    if (!loop_of(r, id, &f) || !is_last(&f.out[v - r->g->apply[id].out]) ||
+        t->ndim == 0 || steps_of(r->g, id) < least_steps)
+        return false;
     double bytes = bytes_of_type(t, &open);
-    return loop_of(r, id, &f) && is_last(&f.out[v - r->g->apply[id].out]) &&
-           t->ndim > 0 && (open || bytes >= least_block) &&
-           steps_of(r->g, id) >= least_steps;
+    return open || bytes >= least_block;
 }
 
 static bool is_contraction(const Rewriter *r, ApplyId id) {
