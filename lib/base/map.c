@@ -113,7 +113,7 @@ void index_reserve(Index *x, size_t extra) {
 }
 
 void index_add(Index *x, uint64_t hash, uint32_t id) {
-    index_reserve(x, 1);
+    if (!x->slot || (x->mask + 1) / 2 <= x->n) index_reserve(x, 1);
     index_place(x, (uint64_t)short_hash(hash) << 32 | id);
     x->n++;
 }

@@ -40,10 +40,43 @@ bool word_is_literal(const char *p, size_t n) {
            is_in_words("True False None inf nan pi", p, n);
 }
 
+/* ascii_is_word of 8 bytes at once. Without their highest bits, adding to all of them
+ * carries from none to the next. */
+static bool are_word_bytes(uint64_t x) {
+    const uint64_t each = UINT64_C(0x0101010101010101), high = 0x80 * each;
+    uint64_t low = x | 0x20 * each;
+    uint64_t digit = (x + (0x80 - '0') * each) & ~(x + (0x7F - '9') * each),
+             letter = (low + (0x80 - 'a') * each) & ~(low + (0x7F - 'z') * each),
+             other = (x ^ '_' * each) + 0x7F * each;
+    return !(x & high) && ((digit | letter | ~other) & high) == high;
+}
+
+static uint64_t eight_bytes(const char *p) {
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+/* The last bytes are looked at with some of those before them. */
+static bool are_word_chars(const char *p, size_t n) {
+    uint32_t first, last;
+    if (n < sizeof first) {
+        for (size_t i = 0; i < n; i++)
+            if (!ascii_is_word(p[i])) return false;
+        return true;
+    }
+    if (n < 2 * sizeof first) {
+        memcpy(&first, p, sizeof first);
+        memcpy(&last, p + n - sizeof last, sizeof last);
+        return are_word_bytes((uint64_t)first << 32 | last);
+    }
+    for (size_t i = 0; i + 8 <= n; i += 8)
+        if (!are_word_bytes(eight_bytes(p + i))) return false;
+    return are_word_bytes(eight_bytes(p + n - 8));
+}
+
 bool word_is_name(const char *p, size_t n) {
-    if (n == 0 || ascii_is_digit(p[0])) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!ascii_is_word(p[i])) return false;
+    if (n == 0 || ascii_is_digit(p[0]) || !are_word_chars(p, n)) return false;
     /* most names end in a digit; no reserved one does */
     return ascii_is_digit(p[n - 1]) || !word_is_reserved(p, n);
 }
