@@ -346,6 +346,7 @@ END
     grewrite big.tlg --reduce 'grewrite --mode NONE -O math | grep -q arctan && exit 7' -O yaml -o small.yaml
     assert_equal "$(grep -c ' = ' small.yaml)" 1
     grep -q arctan small.yaml
+    assert_equal "$(sed -n '/^inputs/,/^let/p' small.yaml | grep -c float64)" 1
     gload --check small.yaml
     # a wrong rule: found by --against, reduced, named by --bisect
     echo 'wrong: arctan(a) => 1.1 * tanh(a)' >wrong.rules
@@ -399,6 +400,20 @@ END
     refute_output --partial '40'
     refute_output --partial '[6]'
     gload --check a.yaml
+}
+
+@test "--reduce: inputs that nothing needs go, but not those that tell a dim or that CMD gives" {
+    local op given left
+    printf 'thunkline: 1\ninputs: {a: "float64[n]", b: "float64[3]", c: "float64[2]"}\nlet: |\n  v = cosh(b) + zeros(n)[0]\n  w = sin(b) * 2\noutputs: [v, w]\n' >i.yaml
+    while IFS='|' read -r op given left; do
+        grewrite i.yaml --reduce "cat >g.tlg; ${given:+grun g.tlg $given -o /dev/null || exit 4; }grewrite --mode NONE -O yaml g.tlg | grep -q $op && exit 3" -O yaml -o a.yaml
+        ok "sed -n '/^inputs/,/^let/p' a.yaml | grep -o ' [abc]: ' | paste -sd' ' | tr -d ' '" "$left"
+        gload --check a.yaml
+    done <<'END'
+cosh||b:
+stack||a:
+sin|a=[1] b=[1,2,3] c=[1,2]|a:b:c:
+END
 }
 
 # inputs, shared variables|definitions|outputs|what an op of the graph is called, for which CMD fails|what is left

@@ -2,7 +2,8 @@
  * Each step removes something and is kept if the command's status stays the same:
  * roots; all behind an inner value, which becomes the output; stretches of Applies, by
  * halves, each replaced by a leaf, a constant or an input of its type, so that the rest
- * stays well typed; steps of loops; sizes. Rounds go on until none of it helps. */
+ * stays well typed; steps of loops; sizes. Rounds go on until none of it helps; then
+ * inputs that nothing needs go. */
 #include "graph/append.h"
 #include "op/build.h"
 #include "op/op.h"
@@ -435,6 +436,30 @@ static bool reduce_sizes(Reduction *r) {
     return any;
 }
 
+/* ---- inputs ---- */
+
+/* NULL: all are needed. */
+static Graph *without_unneeded_inputs(const Graph *g) {
+    Graph *c = copy_of(g);
+    Arena *a = arena_new(g->s);
+    const uint8_t *live = graph_live(c, a, ROOTS_RUN | ROOTS_INIT);
+    size_t had = c->inputs.n, kept = 0;
+    for (size_t i = 0; i < had; i++)
+        if (graph_needs_input(c, live, c->inputs.p[i]))
+            c->inputs.p[kept++] = c->inputs.p[i];
+    c->inputs.n = kept;
+    arena_free(a);
+    if (kept == had) return graph_free(c), NULL;
+    graph_compact(c, ROOTS_RUN | ROOTS_INIT, NULL, false);
+    return c;
+}
+
+/* A command that gives them values fails in another way then, and they stay. */
+static void reduce_inputs(Reduction *r) {
+    Graph *c = r->over ? NULL : without_unneeded_inputs(r->g);
+    if (c) try_candidate(r, c);
+}
+
 /* ---- the whole ---- */
 static bool fail_at_start(Reduction *r, const CommandResult *end) {
     if (end->end == COMMAND_LATE)
@@ -477,6 +502,7 @@ bool graph_reduce(Graph **g, const Reducing *how) {
         any |= reduce_steps(&r);
         any |= reduce_sizes(&r);
     }
+    if (ok) reduce_inputs(&r);
     *g = r.g;
     return ok && !r.failed;
 }

@@ -13,6 +13,10 @@ static bool determines_dim(const Graph *g, const uint8_t *live, const Type *t) {
     return false;
 }
 
+bool graph_needs_input(const Graph *g, const uint8_t *live, Var v) {
+    return live[v] || determines_dim(g, live, var_type(g, v));
+}
+
 bool graph_unused_inputs(Graph *g, UnusedInput how) {
     if (how == UNUSED_IGNORE) return true;
     Arena *a = arena_new(g->s);
@@ -21,7 +25,7 @@ bool graph_unused_inputs(Graph *g, UnusedInput how) {
     uint8_t *live = graph_live(g, a, ROOTS_RUN | ROOTS_INIT);
     for (size_t i = 0; i < g->inputs.n; i++) {
         Var v = g->inputs.p[i];
-        if (live[v] || determines_dim(g, live, var_type(g, v))) continue;
+        if (graph_needs_input(g, live, v)) continue;
         str_printf(&list, "%s%s: %s", n++ ? ", " : "", sym_text(g->s, var_name(g, v)),
                    type_str(g->s, var_type(g, v)));
     }
