@@ -314,58 +314,60 @@ typedef struct GuardTest {
     const char *name;
     Test1 *one;
     Test2 *two;
-    Facts facts; /* of a matrix; neither function then */
+    Facts facts;  /* of a matrix; neither function then */
+    bool by_type; /* `one` looks at the type only, and whether x is constant */
 } GuardTest;
 static const GuardTest tests[] = {
-    {"const", is_tensor_const, NULL, 0},
-    {"scalar", is_scalar, NULL, 0},
-    {"vector", is_vector, NULL, 0},
-    {"matrix", is_matrix, NULL, 0},
-    {"square", is_square, NULL, 0},
-    {"static_shape", is_static, NULL, 0},
-    {"single_use", rewriter_single_use, NULL, 0},
-    {"float", is_float_tensor, NULL, 0},
-    {"real", is_real_tensor, NULL, 0},
-    {"integer", is_integer, NULL, 0},
-    {"discrete", is_discrete, NULL, 0},
-    {"complex", is_complex, NULL, 0},
-    {"signed", is_signed, NULL, 0},
-    {"sum_keeps", sum_keeps_dtype, NULL, 0},
-    {"bool", is_bool, NULL, 0},
-    {"positive", rewriter_is_positive, NULL, 0},
-    {"nonnegative", rewriter_is_nonnegative, NULL, 0},
-    {"nonzero", is_nonzero, NULL, 0},
-    {"finite", is_finite_const, NULL, 0},
-    {"lower", NULL, NULL, FACT_LOWER},
-    {"upper", NULL, NULL, FACT_UPPER},
-    {"triangular", is_triangular, NULL, 0},
-    {"diagonal_matrix", NULL, NULL, FACT_DIAGONAL | FACT_SQUARE},
-    {"identity_matrix", NULL, NULL, FACT_IDENTITY},
-    {"symmetric", NULL, NULL, FACT_SYMMETRIC},
-    {"hermitian", NULL, NULL, FACT_HERMITIAN},
-    {"orthogonal", NULL, NULL, FACT_ORTHOGONAL},
-    {"orthonormal", NULL, NULL, FACT_COLUMNS},
-    {"positive_diagonal", NULL, NULL, FACT_POSITIVE},
-    {"posdef", NULL, NULL, FACT_POSDEF},
-    {"semidefinite", NULL, NULL, FACT_SEMIDEFINITE},
-    {"accumulates", NULL, may_accumulate, 0},
-    {"no_transposes", NULL, are_no_transposes, 0},
-    {"same_shape", NULL, has_same_known_shape, 0},
-    {"same_dtype", NULL, has_same_dtype, 0},
-    {"same_rank", NULL, has_same_rank, 0},
-    {"batched", NULL, are_batched, 0},
-    {"fits", NULL, do_fit, 0},
-    {"differs", NULL, vars_differ, 0},
-    {"sum_scales", NULL, sum_scales, 0},
-    {"sum_divides", NULL, sum_divides, 0},
-    {"product_scales", NULL, product_scales, 0},
-    {"product_divides", NULL, product_divides, 0},
-    {"gathers", NULL, factors_gather, 0},
-    {"multiplies", NULL, product_is_safe, 0},
-    {"same_sign", NULL, has_same_sign, 0},
-    {"shifts", NULL, is_divided_by_bits, 0},
+    {"const", is_tensor_const, NULL, 0, true},
+    {"scalar", is_scalar, NULL, 0, true},
+    {"vector", is_vector, NULL, 0, true},
+    {"matrix", is_matrix, NULL, 0, true},
+    {"square", is_square, NULL, 0, true},
+    {"static_shape", is_static, NULL, 0, true},
+    {"single_use", rewriter_single_use, NULL, 0, false},
+    {"float", is_float_tensor, NULL, 0, true},
+    {"real", is_real_tensor, NULL, 0, true},
+    {"integer", is_integer, NULL, 0, true},
+    {"discrete", is_discrete, NULL, 0, true},
+    {"complex", is_complex, NULL, 0, true},
+    {"signed", is_signed, NULL, 0, true},
+    {"sum_keeps", sum_keeps_dtype, NULL, 0, true},
+    {"bool", is_bool, NULL, 0, true},
+    {"positive", rewriter_is_positive, NULL, 0, false},
+    {"nonnegative", rewriter_is_nonnegative, NULL, 0, false},
+    {"nonzero", is_nonzero, NULL, 0, false},
+    {"finite", is_finite_const, NULL, 0, false},
+    {"lower", NULL, NULL, FACT_LOWER, false},
+    {"upper", NULL, NULL, FACT_UPPER, false},
+    {"triangular", is_triangular, NULL, 0, false},
+    {"diagonal_matrix", NULL, NULL, FACT_DIAGONAL | FACT_SQUARE, false},
+    {"identity_matrix", NULL, NULL, FACT_IDENTITY, false},
+    {"symmetric", NULL, NULL, FACT_SYMMETRIC, false},
+    {"hermitian", NULL, NULL, FACT_HERMITIAN, false},
+    {"orthogonal", NULL, NULL, FACT_ORTHOGONAL, false},
+    {"orthonormal", NULL, NULL, FACT_COLUMNS, false},
+    {"positive_diagonal", NULL, NULL, FACT_POSITIVE, false},
+    {"posdef", NULL, NULL, FACT_POSDEF, false},
+    {"semidefinite", NULL, NULL, FACT_SEMIDEFINITE, false},
+    {"accumulates", NULL, may_accumulate, 0, false},
+    {"no_transposes", NULL, are_no_transposes, 0, false},
+    {"same_shape", NULL, has_same_known_shape, 0, false},
+    {"same_dtype", NULL, has_same_dtype, 0, false},
+    {"same_rank", NULL, has_same_rank, 0, false},
+    {"batched", NULL, are_batched, 0, false},
+    {"fits", NULL, do_fit, 0, false},
+    {"differs", NULL, vars_differ, 0, false},
+    {"sum_scales", NULL, sum_scales, 0, false},
+    {"sum_divides", NULL, sum_divides, 0, false},
+    {"product_scales", NULL, product_scales, 0, false},
+    {"product_divides", NULL, product_divides, 0, false},
+    {"gathers", NULL, factors_gather, 0, false},
+    {"multiplies", NULL, product_is_safe, 0, false},
+    {"same_sign", NULL, has_same_sign, 0, false},
+    {"shifts", NULL, is_divided_by_bits, 0, false},
 };
 enum { NTESTS = sizeof tests / sizeof *tests };
+_Static_assert(NTESTS <= 64, "a GuardSet has a bit for each test");
 const char *guard_name(size_t i) {
     return i < NTESTS ? tests[i].name : NULL;
 }
@@ -384,6 +386,16 @@ size_t guard_arity(int test) {
 bool guard_holds_of(Rewriter *r, int test, Var x) {
     const GuardTest *t = &tests[test];
     return t->facts ? rewriter_has_facts(r, x, t->facts) : t->one(r, x);
+}
+
+GuardSet guard_by_type(int test) {
+    return tests[test].by_type ? UINT64_C(1) << test : 0;
+}
+
+bool guard_all_hold(Rewriter *r, GuardSet set, Var x) {
+    for (; set; set &= set - 1)
+        if (!tests[__builtin_ctzll(set)].one(r, x)) return false;
+    return true;
 }
 
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part) {

@@ -307,7 +307,7 @@ static bool inputs_are_possible(const MatchSearch *s, const Pat *p, ApplyId id) 
     bool swaps = p->op->comm && p->nin == 2;
     for (size_t i = 0; i < p->nin; i++) {
         const Pat *q = p->in[i];
-        if (q->kind == PAT_HOLE && !s->rule->const_hole[q->hole]) continue;
+        if (q->kind == PAT_HOLE && !s->rule->by_type[q->hole]) continue;
         if (!match_is_possible(s, q, rewriter_input(s->r, id, i)) &&
             (!swaps || !match_is_possible(s, q, rewriter_input(s->r, id, 1 - i))))
             return false;
@@ -315,14 +315,15 @@ static bool inputs_are_possible(const MatchSearch *s, const Pat *p, ApplyId id) 
     return true;
 }
 
-/* A quick test that rejects most rules: it checks the pattern's ops, literals and
- * constants one by one, ignoring bindings. Recursion is as deep as the pattern. */
+/* A quick test that rejects most rules: it checks the pattern's ops, literals and what
+ * guards want of types one by one, ignoring bindings. Recursion is as deep as the
+ * pattern. */
 static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
     const Graph *g = s->r->g;
     ApplyId id = var_owner(g, v);
     switch (p->kind) {
     case PAT_HOLE:
-        return !s->rule->const_hole[p->hole] || var_const(g, v) != NULL;
+        return guard_all_hold(s->r, s->rule->by_type[p->hole], v);
     case PAT_LITERAL:
         return id == APPLY_NONE && match_literal(s->r, p, v);
     case PAT_APPLY:

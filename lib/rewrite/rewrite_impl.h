@@ -47,7 +47,8 @@ typedef struct Guard {
     bool part; /* arg[0] is an Apply of the rule's lhs */
     Span at;
 } Guard;
-enum { PART_MAX = 8 }; /* guards per rule that ask about a part of its lhs */
+typedef uint64_t GuardSet; /* a bit for each test */
+enum { PART_MAX = 8 };     /* guards per rule that ask about a part of its lhs */
 
 struct Rule {
     Session *s;
@@ -66,7 +67,8 @@ struct Rule {
     bool rest_hole[HOLE_MAX]; /* binds **p */
     bool ints_hole[HOLE_MAX]; /* an argument that gives a shape */
     bool in_rhs[HOLE_MAX];
-    bool const_hole[HOLE_MAX]; /* a guard requires const() of it */
+    bool const_hole[HOLE_MAX];  /* a guard requires const() of it */
+    GuardSet by_type[HOLE_MAX]; /* guards of it that the type decides */
     bool shape_unsafe;
     bool counts_uses; /* a guard asks about clients */
     bool both;        /* lhs <=> rhs */
@@ -548,7 +550,11 @@ size_t guard_arity(int test);
 /* part: the part of the pattern that the guard asks about, or VAR_NONE. */
 bool guard_holds(Rewriter *r, const Guard *g, const Match *m, Var part);
 bool guard_holds_of(Rewriter *r, int test, Var x); /* of one argument */
-const char *guard_name(size_t i);                  /* NULL after the last */
+/* Only the test, if its answer follows from a variable's type and whether it is
+ * constant; 0: it doesn't. */
+GuardSet guard_by_type(int test);
+bool guard_all_hold(Rewriter *r, GuardSet tests, Var x);
+const char *guard_name(size_t i); /* NULL after the last */
 
 /* ---- why.c: how far a rule got, if somebody asks ---- */
 typedef struct Why Why;

@@ -356,10 +356,11 @@ static bool read_plain_guard(const Rule *r, Arena *keep, Span at, Guard *g) {
     return true;
 }
 
-static void note_const_hole(Rule *r, const Guard *g) {
-    if (g->arg[0]->kind == PAT_HOLE &&
-        strcmp(guard_name((size_t)g->test), "const") == 0)
-        r->const_hole[g->arg[0]->hole] = true;
+static void note_guard_of_hole(Rule *r, const Guard *g) {
+    if (g->arg[0]->kind != PAT_HOLE) return;
+    uint16_t hole = g->arg[0]->hole;
+    r->by_type[hole] |= guard_by_type(g->test);
+    r->const_hole[hole] |= strcmp(guard_name((size_t)g->test), "const") == 0;
 }
 
 static bool read_guards(Rule *r, const RuleArenas *m) {
@@ -376,7 +377,7 @@ static bool read_guards(Rule *r, const RuleArenas *m) {
         if (!read_plain_guard(r, m->keep, at, &g[r->nguard]) &&
             !read_guard(r, m, at, &g[r->nguard]))
             return false;
-        note_const_hole(r, &g[r->nguard++]);
+        note_guard_of_hole(r, &g[r->nguard++]);
     }
     r->guard = g; /* not NULL, even of none */
     return true;
