@@ -517,7 +517,10 @@ static bool is_quiet(Rewriter *r, ApplyId a) {
 
 static void sweep_apply(Rewriter *r, ApplyId a) {
     unsigned news = news_of_inputs(r, a);
-    if (news)
+    if (news == INPUT_CHANGED && !r->g->apply[a].serial) {
+        note_changed(r, a);
+        settle_in_place(r, a);
+    } else if (news)
         visit(r, a);
     else if (is_quiet(r, a))
         set_done(r, a);
