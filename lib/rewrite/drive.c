@@ -599,11 +599,7 @@ static void count_all_needs(Rewriter *r) {
     need_roots(r);
     for (size_t i = r->order.n ? r->order.n : r->compacted; i-- > 0;) {
         ApplyId a = r->order.n ? r->order.p[i] : (ApplyId)i;
-        if (!(r->state[a] & COUNTED)) continue;
-        r->state[a] &= (uint8_t)~COUNTED;
-        rewriter_count(r, a);
-        for (size_t k = 0; k < r->g->apply[a].nin; k++)
-            need_maker(r, rewriter_input(r, a, k));
+        if (r->state[a] & COUNTED) uses_need_inputs(r, a);
     }
     forget_unneeded(r);
     r->counted = r->uses_matter;

@@ -488,6 +488,8 @@ bool rewriter_int_const(Rewriter *r, Var v, int64_t *i);
 void rewriter_transpose_axes(Rewriter *r, const Apply *a, int ndim, int64_t *axes);
 /* Counts the Apply as a client of its inputs, at most once per sweep. */
 void rewriter_count(Rewriter *r, ApplyId a);
+/* The same of an Apply that isn't counted but marked; marks what makes its inputs. */
+void uses_need_inputs(Rewriter *r, ApplyId a);
 bool uses_takes_part(const Rewriter *r, const Op *op); /* see OpTries */
 /* A pass replaces the only client of `a`: what `a` reads has a client less. */
 void rewriter_release(Rewriter *r, ApplyId a);

@@ -40,17 +40,28 @@ static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
     return !rw_is(r, a, OP_SUBTENSOR) || takes_row(r, a);
 }
 
+static void count_use(Rewriter *r, ApplyId a, size_t i, Var x, bool parts) {
+    r->uses[x]++;
+    if (parts && r->parts[x] < MOST_PARTS) r->parts[x] += takes_part(r, a, i);
+}
+
 void rewriter_count(Rewriter *r, ApplyId a) {
     if (r->state[a] & COUNTED) return;
     r->state[a] |= COUNTED;
     r->counted = false;
     if (!r->uses_matter) return;
-    const Apply *p = &r->g->apply[a];
     bool parts = r->tries.p[r->op_at[a]].takes_part;
-    for (size_t i = 0; i < p->nin; i++) {
+    for (size_t i = 0; i < r->g->apply[a].nin; i++)
+        count_use(r, a, i, rewriter_input(r, a, i), parts);
+}
+
+void uses_need_inputs(Rewriter *r, ApplyId a) {
+    bool parts = r->tries.p[r->op_at[a]].takes_part;
+    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
-        r->uses[x]++;
-        if (parts && r->parts[x] < MOST_PARTS) r->parts[x] += takes_part(r, a, i);
+        ApplyId maker = var_owner(r->g, x);
+        if (maker != APPLY_NONE) r->state[maker] |= COUNTED;
+        if (r->uses_matter) count_use(r, a, i, x, parts);
     }
 }
 
