@@ -37,10 +37,23 @@ void mem_expect_graphs(Session *s) {
 #endif
 }
 
+static bool expects_graphs(const Session *s) {
+    return atomic_load_explicit(&s->heap_huge, memory_order_relaxed) != UINTPTR_MAX;
+}
+
 void mem_expect_large_graph(Session *s) {
     uintptr_t end = heap_end();
-    if (atomic_load(&s->heap_huge) != UINTPTR_MAX && end < atomic_load(&s->heap_huge))
+    if (expects_graphs(s) && end < atomic_load(&s->heap_huge))
         atomic_store(&s->heap_huge, end);
+}
+
+/* The heap keeps what is freed in it, and large blocks can't use that. */
+void mem_give_back(Session *s, size_t freed) {
+#ifdef __GLIBC__
+    if (freed >= 2 * HUGE_PAGE && expects_graphs(s)) malloc_trim(0);
+#else
+    (void)s, (void)freed;
+#endif
 }
 
 _Noreturn void mem_panic(Session *s) {
@@ -98,10 +111,7 @@ static void *advise_huge_pages(Session *s, void *p, size_t size) {
 
 /* Cleared; NULL: malloc is asked. */
 static void *alloc_large(const Session *s, size_t size) {
-    bool expected =
-        s && size > 2 * HUGE_PAGE &&
-        atomic_load_explicit(&s->heap_huge, memory_order_relaxed) != UINTPTR_MAX;
-    return expected ? large_alloc(size) : NULL;
+    return s && size > 2 * HUGE_PAGE && expects_graphs(s) ? large_alloc(size) : NULL;
 }
 
 void *mem_alloc(Session *s, size_t size) {

@@ -28,6 +28,9 @@ void mem_expect_graphs(Session *s);
 /* The graph at hand will not be small: what the heap grows by is in huge pages at
  * once. */
 void mem_expect_large_graph(Session *s);
+/* Much was freed just before memory is at its peak: what the heap has free goes back to
+ * the system, if that is worth the time. */
+void mem_give_back(Session *s, size_t freed);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 

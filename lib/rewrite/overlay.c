@@ -112,7 +112,9 @@ static void free_arrays(Rewriter *r) {
  * the second one won't use goes first. */
 void rewriter_compact(Rewriter *r) {
     double start = clock_seconds();
+    size_t bytes = rewriter_bytes(r);
     free_arrays(r);
+    mem_give_back(r->s, bytes);
     /* merged before, and replacements are interned: there is nothing to merge */
     graph_compact(r->g, REWRITE_ROOTS, r->forward, false);
     map_free(&r->literals);

@@ -1,5 +1,6 @@
 /* Arenas, vectors, strings, symbols, and the text helpers. */
 #include "base/large.h"
+#include "base/sanitizer.h"
 #include "base/session.h"
 #include "test.h"
 
@@ -435,6 +436,28 @@ static void test_large(Session *s) {
     mem_free(last);
 }
 
+/* What is freed between blocks that stay goes back, if it is much. */
+static void test_give_back(Session *s) {
+    enum { MANY = 40 };
+    char *p[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        p[i] = memset(mem_alloc(s, MB), 7, MB);
+    for (size_t i = 0; i < MANY; i += 2)
+        mem_free(p[i]);
+    char *middle = p[MANY / 2] + MB / 2;
+    bool kept = is_resident(middle);
+    mem_give_back(s, MB);
+    CHECK(is_resident(middle) == kept);
+    mem_give_back(s, MANY / 2 * MB);
+#ifdef __GLIBC__
+    CHECK(SANITIZED || !kept || !is_resident(middle));
+#endif
+    for (size_t i = 1; i < MANY; i += 2) {
+        CHECK(p[i][0] == 7 && p[i][MB / 2] == 7 && p[i][MB - 1] == 7);
+        mem_free(p[i]);
+    }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_arena(s);
@@ -443,6 +466,7 @@ int main(void) {
     test_large_blocks();
     test_limited_addresses();
     test_large(s);
+    test_give_back(s);
     test_vec(s);
     test_str(s);
     test_syms(s);
