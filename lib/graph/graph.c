@@ -383,6 +383,18 @@ void graph_init_shared(Graph *g, Var shared, Var value) {
         l->init = value;
 }
 
+void graph_drop_shared(Graph *g, const uint8_t *drop) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->shared.n; i++) {
+        Var v = g->shared.p[i];
+        if (drop[v])
+            g->var[v].leaf = LEAF_CONST;
+        else
+            g->shared.p[n++] = v;
+    }
+    g->shared.n = n;
+}
+
 bool graph_declares_dim(const Graph *g, Sym name) {
     return table_get(g, TABLE_DIM, name, NULL);
 }

@@ -151,6 +151,9 @@ Var graph_shared(Graph *g, Sym name, const Type *t);
 /* Gives a shared variable its initial value: a constant becomes the value at once; a
  * constant read from a file stays a reference to it. */
 void graph_init_shared(Graph *g, Var shared, Var value);
+/* Those that `drop` marks, by variable, and that nothing reads or updates: copies leave
+ * them out. */
+void graph_drop_shared(Graph *g, const uint8_t *drop);
 bool graph_declares_dim(const Graph *g, Sym name); /* is there such a leaf? */
 Var graph_dim(Graph *g, Sym name); /* the leaf of a dim name: one per graph; int64, 0-d;
                                       found by graph_find too */

@@ -38,7 +38,7 @@ bool names_find_vars(Graph *g, Arena *a, Span list, VarList *out);
 typedef enum UnusedInput { UNUSED_IGNORE, UNUSED_WARN, UNUSED_RAISE } UnusedInput;
 #define UNUSED_INPUTS "ignore|warn|raise"
 bool graph_unused_inputs(Graph *g, UnusedInput how);
-/* Is the input live (graph_live), or a dim that it may determine? */
+/* Is the input or shared variable live (graph_live), or a dim that it may determine? */
 bool graph_needs_input(const Graph *g, const uint8_t *live, Var v);
 /* Warns of a graph that does nothing when it is run. name: its file, or NULL. */
 void graph_warn_idle(Graph *g, const char *name);

@@ -416,6 +416,20 @@ sin|a=[1] b=[1,2,3] c=[1,2]|a:b:c:
 END
 }
 
+@test "--reduce: shared variables that nothing needs go, but not those that tell a dim or are updated" {
+    local op left
+    printf 'thunkline: 1\nshared: {a: "float64[n] = [1., 2.]", b: "float64[3] = [1., 2., 3.]", c: "float64[2] = normal(size=2, seed=1)", d: "int64 = 0"}\nlet: |\n  v = cosh(b) + zeros(n)[0]\n  w = sin(b) * c[0]\noutputs: [v, w]\nupdates: {d: d + 1}\n' >s.yaml
+    while IFS='|' read -r op left; do
+        grewrite s.yaml --reduce "grewrite --mode NONE -O yaml | grep -q '$op' && exit 3" -O yaml -o a.yaml
+        ok "sed -n '/^shared/,/^[lo]/p' a.yaml | grep -o '^ *[abcd]: ' | paste -sd' ' | tr -d ' '" "$left"
+        gload --check a.yaml
+    done <<'END'
+cosh|b:
+stack|a:
+d + 1|d:
+END
+}
+
 # inputs, shared variables|definitions|outputs|what an op of the graph is called, for which CMD fails|what is left
 @test "--reduce: lists, many inputs, values of shared variables and sizes that belong together" {
     local leaves lets outputs op left

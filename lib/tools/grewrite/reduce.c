@@ -3,7 +3,7 @@
  * roots; all behind an inner value, which becomes the output; stretches of Applies, by
  * halves, each replaced by a leaf, a constant or an input of its type, so that the rest
  * stays well typed; steps of loops; sizes. Rounds go on until none of it helps; then
- * inputs that nothing needs go. */
+ * inputs and shared variables that nothing needs go. */
 #include "graph/append.h"
 #include "op/build.h"
 #include "op/op.h"
@@ -436,28 +436,49 @@ static bool reduce_sizes(Reduction *r) {
     return any;
 }
 
-/* ---- inputs ---- */
+/* ---- inputs and shared variables ---- */
+
+static size_t drop_unneeded_shared(Graph *g, const uint8_t *live) {
+    size_t had = g->shared.n;
+    uint8_t *drop = mem_zalloc(g->s, g->nvar, sizeof *drop);
+    for (size_t i = 0; i < had; i++) {
+        Var v = g->shared.p[i];
+        drop[v] = !graph_needs_input(g, live, v) && graph_update(g, v) == VAR_NONE;
+    }
+    graph_drop_shared(g, drop);
+    mem_free(drop);
+    return had - g->shared.n;
+}
+
+static size_t drop_unneeded_inputs(Graph *g, const uint8_t *live) {
+    size_t had = g->inputs.n, kept = 0;
+    for (size_t i = 0; i < had; i++)
+        if (graph_needs_input(g, live, g->inputs.p[i]))
+            g->inputs.p[kept++] = g->inputs.p[i];
+    g->inputs.n = kept;
+    return had - kept;
+}
+
+typedef size_t DropFn(Graph *g, const uint8_t *live);
 
 /* NULL: all are needed. */
-static Graph *without_unneeded_inputs(const Graph *g) {
+static Graph *without_unneeded(const Graph *g, DropFn *drop) {
     Graph *c = copy_of(g);
     Arena *a = arena_new(g->s);
-    const uint8_t *live = graph_live(c, a, ROOTS_RUN | ROOTS_INIT);
-    size_t had = c->inputs.n, kept = 0;
-    for (size_t i = 0; i < had; i++)
-        if (graph_needs_input(c, live, c->inputs.p[i]))
-            c->inputs.p[kept++] = c->inputs.p[i];
-    c->inputs.n = kept;
+    size_t dropped = drop(c, graph_live(c, a, ROOTS_RUN | ROOTS_INIT));
     arena_free(a);
-    if (kept == had) return graph_free(c), NULL;
+    if (!dropped) return graph_free(c), NULL;
     graph_compact(c, ROOTS_RUN | ROOTS_INIT, NULL, false);
     return c;
 }
 
 /* A command that gives them values fails in another way then, and they stay. */
 static void reduce_inputs(Reduction *r) {
-    Graph *c = r->over ? NULL : without_unneeded_inputs(r->g);
-    if (c) try_candidate(r, c);
+    static DropFn *const drop[] = {drop_unneeded_shared, drop_unneeded_inputs};
+    for (size_t i = 0; i < sizeof drop / sizeof *drop && !r->over; i++) {
+        Graph *c = without_unneeded(r->g, drop[i]);
+        if (c) try_candidate(r, c);
+    }
 }
 
 /* ---- the whole ---- */
