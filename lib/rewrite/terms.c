@@ -22,6 +22,8 @@ typedef struct Terms {
     Arena *a;
     bool product;
     TermsClass class;
+    const Op *op[3]; /* of sums, or of products; NULL: there are fewer */
+    const Op *minus; /* the one whose second input is taken away, or divided by */
     const Op *divide, *power, *square;
     /* where the last sweep's counts don't do; else NULL: */
     uint8_t *reads;   /* by variable: how often it is read, or once more if it is a
@@ -40,16 +42,9 @@ enum { MOST_TIMES = 1 << 20, FEW_TERMS = 12 };
 
 /* ---- the tree ---- */
 
-/* What an Apply does with its inputs. */
-static bool splits(const Terms *t, const Apply *a, int *second) {
-    Rewriter *r = t->r;
-    *second = 1;
-    if (t->product) {
-        if (a->op == t->divide && t->class == TERMS_FAST) *second = -1;
-        return *second < 0 || rw_is(r, a, OP_MULTIPLY);
-    }
-    if (rw_is(r, a, OP_SUBTRACT)) *second = -1;
-    return *second < 0 || rw_is(r, a, OP_ADD) || rw_is(r, a, OP_NEGATIVE);
+/* Are the inputs of an Apply of this op terms? */
+static inline bool splits(const Terms *t, const Op *op) {
+    return op == t->op[0] || op == t->op[1] || op == t->op[2];
 }
 
 static bool suits(const Terms *t, const Type *type) {
@@ -70,9 +65,8 @@ static bool is_needed(const Terms *t, ApplyId a) {
 static ApplyId inner_sum(const Terms *t, Var v, const Type *type) {
     const Graph *g = t->r->g;
     ApplyId a = var_owner(g, v);
-    int second;
     return a != APPLY_NONE && is_read_once(t, v) && var_type(g, v) == type &&
-                   !g->apply[a].serial && splits(t, &g->apply[a], &second)
+                   !g->apply[a].serial && splits(t, g->apply[a].op)
                ? a
                : APPLY_NONE;
 }
@@ -162,13 +156,11 @@ static void collect_terms(Terms *t, ApplyId top) {
         Term x = t->todo.p[--t->todo.n];
         ApplyId a = var_owner(g, x.v);
         const Apply *p = &g->apply[a];
-        int second;
-        splits(t, p, &second);
-        bool minus = !t->product && rw_is(t->r, p, OP_NEGATIVE);
+        bool minus = p->op == t->r->known[OP_NEGATIVE], second = p->op == t->minus;
         t->within[a] = 1;
         for (size_t i = p->nin; i-- > 0;) {
             Var v = rewriter_input(t->r, a, i);
-            int64_t times = minus || (i == 1 && second < 0) ? -x.times : x.times, n;
+            int64_t times = minus || (i == 1 && second) ? -x.times : x.times, n;
             if (inner_sum(t, v, type) != APPLY_NONE) {
                 vec_push(t->r->s, &t->todo, ((Term){v, times}));
                 continue;
@@ -271,47 +263,52 @@ static bool look_at_tree(Terms *t, ApplyId top) {
     t->met = t->term.n = t->work = t->constants = 0;
     t->constant = 0;
     t->exact = true;
-    for (size_t i = 0; i < 2; i++)
-        t->at[i] = MAP(t->r->s);
     collect_terms(t, top);
     for (size_t i = 0; i < 2; i++)
-        map_free(&t->at[i]);
+        if (t->at[i].n) map_free(&t->at[i]);
     bool gathers = t->term.n + (t->constants > 0) < t->met;
     return !gathers || !t->exact || (t->class == TERMS_FLOAT && !saves_work(t)) ||
            replace_tree(t, top);
 }
 
-static bool is_tree(const Terms *t, ApplyId a) {
-    const Apply *p = &t->r->g->apply[a];
-    int second;
-    return splits(t, p, &second) && suits(t, var_type(t->r->g, p->out)) && !p->serial &&
-           p->nout == 1;
-}
-
 /* Two terms that are floats have rules, so a tree has three, or powers. */
-static bool may_gather(const Terms *t, ApplyId a) {
+static bool has_terms(const Terms *t, ApplyId a) {
     const Graph *g = t->r->g;
     const Apply *p = &g->apply[a];
-    int second;
-    if (!is_tree(t, a)) return false;
+    if (!suits(t, var_type(g, p->out)) || p->serial || p->nout != 1) return false;
     if (t->class != TERMS_FLOAT) return true;
     for (size_t i = 0; i < p->nin; i++) {
         ApplyId of = var_owner(g, rewriter_input(t->r, a, i));
         if (of == APPLY_NONE) continue;
         const Apply *q = &g->apply[of];
-        if (splits(t, q, &second)) return true;
+        if (splits(t, q->op)) return true;
         if (t->product && (q->op == t->power || q->op == t->square)) return true;
     }
     return false;
 }
 
+/* Most Applies have other ops. */
+static inline bool may_gather(const Terms *t, ApplyId a) {
+    return splits(t, t->r->g->apply[a].op) && has_terms(t, a);
+}
+
 static Terms terms_of(Rewriter *r, bool product, TermsClass class) {
-    return (Terms){.r = r,
-                   .product = product,
-                   .class = class,
-                   .divide = op_named(r->s, "true_divide"),
-                   .power = op_named(r->s, "power"),
-                   .square = op_named(r->s, "square")};
+    Terms t = {.r = r,
+               .product = product,
+               .class = class,
+               .divide = op_named(r->s, "true_divide"),
+               .power = op_named(r->s, "power"),
+               .square = op_named(r->s, "square"),
+               .at = {MAP(r->s), MAP(r->s)}};
+    if (product) {
+        t.op[0] = r->known[OP_MULTIPLY];
+        t.op[1] = t.minus = class == TERMS_FAST ? t.divide : NULL;
+    } else {
+        t.op[0] = r->known[OP_ADD];
+        t.op[1] = t.minus = r->known[OP_SUBTRACT];
+        t.op[2] = r->known[OP_NEGATIVE];
+    }
+    return t;
 }
 
 /* Applies, inputs first: as numbered, but after replacements in the last sweep's
@@ -352,11 +349,30 @@ static bool is_read(const Terms *t, ApplyId a) {
     return read;
 }
 
-/* What only an initial value needs, no sweep visits. */
-static void count_for_initial_values(Terms *t) {
-    VarList root = graph_roots(t->r->g, t->a, ROOTS_INIT);
+static void count_for_results(Terms *t) {
+    VarList root = graph_roots(t->r->g, t->a, ROOTS_RUN);
     for (size_t i = 0; i < root.n; i++)
-        vec_push(t->r->s, &t->todo, ((Term){rewriter_resolve(t->r, root.p[i]), 1}));
+        t->reads[rewriter_resolve(t->r, root.p[i])] = 1;
+    for (size_t i = count_applies(t->r); i-- > 0;)
+        if (is_read(t, apply_at(t->r, i))) count_inputs(t, apply_at(t->r, i));
+}
+
+/* As the last sweep found them. */
+static void take_counts(Terms *t) {
+    const Rewriter *r = t->r;
+    for (Var v = 0; v < r->nvar; v++)
+        t->reads[v] = (uint8_t)(r->uses[v] < 2 ? r->uses[v] : 2);
+    for (ApplyId a = 0; a < r->napply; a++)
+        t->counted[a] = (r->state[a] & COUNTED) != 0;
+}
+
+/* What only an initial value needs, no sweep visits. */
+static void count_for_initial_values(Terms *t, VarList init) {
+    for (size_t i = 0; i < init.n; i++) {
+        Var v = rewriter_resolve(t->r, init.p[i]);
+        if (t->reads[v] < 2) t->reads[v]++;
+        vec_push(t->r->s, &t->todo, ((Term){v, 1}));
+    }
     while (t->todo.n) {
         ApplyId a = var_owner(t->r->g, t->todo.p[--t->todo.n].v);
         if (a == APPLY_NONE || t->counted[a]) continue;
@@ -368,15 +384,15 @@ static void count_for_initial_values(Terms *t) {
 
 static void count_reads(Terms *t) {
     const Graph *g = t->r->g;
-    if (t->r->counted && graph_roots(g, t->a, ROOTS_INIT).n == 0) return;
+    VarList init = graph_roots(g, t->a, ROOTS_INIT);
+    if (t->r->counted && init.n == 0) return;
     t->reads = NEW_N(t->a, g->nvar, uint8_t);
     t->counted = NEW_N(t->a, g->napply, uint8_t);
-    VarList root = graph_roots(g, t->a, ROOTS_RUN | ROOTS_INIT);
-    for (size_t i = 0; i < root.n; i++)
-        t->reads[rewriter_resolve(t->r, root.p[i])] = 1;
-    for (size_t i = count_applies(t->r); i-- > 0;)
-        if (is_read(t, apply_at(t->r, i))) count_inputs(t, apply_at(t->r, i));
-    count_for_initial_values(t);
+    if (t->r->counted)
+        take_counts(t);
+    else
+        count_for_results(t);
+    count_for_initial_values(t, init);
 }
 
 static bool collect_all(Rewriter *r, bool product, TermsClass class) {
@@ -387,10 +403,11 @@ static bool collect_all(Rewriter *r, bool product, TermsClass class) {
     count_reads(&t);
     t.within = NEW_N(t.a, r->g->napply, uint8_t);
     bool ok = true;
-    for (size_t i = end; i-- > 0 && ok && !rewriter_limit_reached(r);) {
+    for (size_t i = end; ok && i-- > 0;) {
         ApplyId a = apply_at(r, i);
-        if (is_needed(&t, a) && !t.within[a] && may_gather(&t, a))
-            ok = look_at_tree(&t, a);
+        if (t.within[a] || !is_needed(&t, a) || !may_gather(&t, a)) continue;
+        if (rewriter_limit_reached(r)) break;
+        ok = look_at_tree(&t, a);
     }
     vec_free(&t.term);
     vec_free(&t.todo);
