@@ -71,7 +71,7 @@ static bool is_light(const Graph *fn, int depth) {
 
 /* Is the Apply a loop that can be cut? */
 static bool loop_of(const Rewriter *r, ApplyId id, ScanForm *f) {
-    if (!op_is(r->s, r->g->apply[id].op, OP_SCAN)) return false;
+    if (!rw_is(r, &r->g->apply[id], OP_SCAN)) return false;
     *f = scan_form_of(r->g, id, r->arena);
     return f->fn && !f->checkpoint && is_light(f->fn, 0);
 }
@@ -120,8 +120,8 @@ static bool is_last_state(const Rewriter *r, ApplyId id, Var v) {
 }
 
 static bool is_contraction(const Rewriter *r, ApplyId id) {
-    const Op *op = r->g->apply[id].op;
-    return op_is(r->s, op, OP_MATMUL) || op_is(r->s, op, OP_SUM);
+    const Apply *a = &r->g->apply[id];
+    return rw_is(r, a, OP_MATMUL) || rw_is(r, a, OP_SUM);
 }
 
 /* The smallest array that v is made of, through elementwise ops and sums of them. */
@@ -145,12 +145,16 @@ static double bytes_of_sources(const Graph *g, Var v) {
     return least;
 }
 
-/* Is v large beside something that it is made of? */
-static bool is_seed(const Rewriter *r, Var v) {
+/* Are there results of this op that may be seeds? */
+static bool makes_seeds(const Rewriter *r, ApplyId id) {
+    return is_contraction(r, id) || rw_is(r, &r->g->apply[id], OP_SCAN);
+}
+
+/* Is v, which such an op makes, large beside something that it is made of? */
+static bool is_seed(const Rewriter *r, ApplyId maker, Var v) {
     const Type *t = var_type(r->g, v);
-    ApplyId maker = var_owner(r->g, v);
     bool open = false;
-    if (maker == APPLY_NONE || t->kind != TYPE_TENSOR) return false;
+    if (t->kind != TYPE_TENSOR) return false;
     if (is_last_state(r, maker, v)) return true;
     if (t->ndim < 2) return false;
     double bytes = bytes_of_type(t, &open);
@@ -181,8 +185,11 @@ static bool is_called_by_rows(const Graph *fn) {
 
 bool row_blocks_worth(Rewriter *r) {
     bool any = false;
-    for (Var v = 0; v < r->g->nvar && !any; v++)
-        any = is_seed(r, v);
+    for (ApplyId id = 0; id < r->g->napply && !any; id++) {
+        const Apply *a = &r->g->apply[id];
+        for (Var k = 0; makes_seeds(r, id) && k < a->nout; k++)
+            any |= is_seed(r, id, a->out + k);
+    }
     return any && !is_called_by_rows(r->g);
 }
 
@@ -429,9 +436,10 @@ bool row_blocks_pass(Rewriter *r) {
     b.clients = graph_clients(g, a, b.live);
     if (lazy_scope_any(g)) b.scope = lazy_scope_find(g, a, (VarList){0});
     for (ApplyId id = 0; id < napply && b.work > 0; id++) {
-        const Apply *ap = &g->apply[id];
-        for (Var v = ap->out; v < ap->out + ap->nout; v++)
-            if (id >= b.floor && b.live[v] && is_seed(r, v) &&
+        if (!makes_seeds(r, id)) continue;
+        const Apply ap = g->apply[id]; /* calls are added to the graph */
+        for (Var v = ap.out; v < ap.out + ap.nout; v++)
+            if (id >= b.floor && b.live[v] && is_seed(r, id, v) &&
                 (!b.root[v] || is_last_state(r, id, v)))
                 try_seed(&b, v);
     }
