@@ -12,7 +12,13 @@
 enum { NEAR = 8, PER_VAR = 2, FIRST_SLOTS = 16 };
 enum { FREE = 0 }; /* as a mark */
 
-ApplyPlace apply_place(const ApplyKey *k) {
+/* Where an Apply is looked for. */
+typedef struct ApplyPlace {
+    uint64_t near, hash;
+    uint8_t mark;
+} ApplyPlace;
+
+static inline ApplyPlace apply_place(const ApplyKey *k) {
     uint64_t h = hash_mix((uint64_t)(uintptr_t)k->op, k->props->id);
     Var newest = 0;
     for (size_t i = 0; i < k->nin; i++) {
@@ -24,7 +30,7 @@ ApplyPlace apply_place(const ApplyKey *k) {
 }
 
 /* The slot to look at in step i of a search. */
-static size_t slot_at(const ApplyIndex *x, ApplyPlace p, size_t i) {
+static inline size_t slot_at(const ApplyIndex *x, ApplyPlace p, size_t i) {
     if (i < NEAR) return (p.near + i) & x->mask;
     return (p.hash + (i - NEAR) * (p.hash >> 32 | 1)) & x->mask;
 }
@@ -36,21 +42,19 @@ static bool is_same_apply(const ApplyKey *k, ApplyId id) {
             memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
 }
 
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplyPlace p) {
-    if (x->n == 0) return APPLY_NONE;
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplySlot *free) {
+    if (!x->slot) return APPLY_NONE;
+    const ApplyPlace p = apply_place(k);
     for (size_t i = 0;; i++) {
         size_t at = slot_at(x, p, i);
-        if (x->mark[at] == FREE) return APPLY_NONE;
+        if (x->mark[at] == FREE) return *free = (ApplySlot){at, p.mark}, APPLY_NONE;
         if (x->mark[at] == p.mark && is_same_apply(k, x->slot[at])) return x->slot[at];
     }
 }
 
-static void put_apply(ApplyIndex *x, ApplyPlace p, ApplyId id) {
-    size_t i = 0;
-    while (x->mark[slot_at(x, p, i)] != FREE)
-        i++;
-    x->slot[slot_at(x, p, i)] = id;
-    x->mark[slot_at(x, p, i)] = p.mark;
+void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a) {
+    x->slot[free.at] = a;
+    x->mark[free.at] = free.mark;
     x->n++;
 }
 
@@ -59,26 +63,31 @@ ApplyKey apply_key(const Graph *g, ApplyId a) {
     return (ApplyKey){g, r->op, r->props, r->nin, apply_in(g, a)};
 }
 
-void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
+/* Equal Applies may be there both, since one got other inputs. */
+static void put_again(ApplyIndex *x, const Graph *g, ApplyId a) {
+    const ApplyKey k = apply_key(g, a);
+    const ApplyPlace p = apply_place(&k);
+    size_t i = 0;
+    while (x->mark[slot_at(x, p, i)] != FREE)
+        i++;
+    apply_index_put(x, (ApplySlot){slot_at(x, p, i), p.mark}, a);
+}
+
+static void grow(ApplyIndex *x, const Graph *g, size_t n) {
     size_t size = x->slot ? x->mask + 1 : FIRST_SLOTS;
     while (size / 2 < n)
         size *= 2;
-    if (x->slot && size == x->mask + 1) return;
     ApplyIndex big = {.mask = size - 1};
     big.slot = mem_realloc(g->s, NULL, size, sizeof *big.slot);
     big.mark = mem_zalloc(g->s, size, sizeof *big.mark);
-    for (size_t i = 0; x->slot && i <= x->mask; i++) {
-        if (x->mark[i] == FREE) continue;
-        ApplyKey k = apply_key(g, x->slot[i]);
-        put_apply(&big, apply_place(&k), x->slot[i]);
-    }
+    for (size_t i = 0; x->slot && i <= x->mask; i++)
+        if (x->mark[i] != FREE) put_again(&big, g, x->slot[i]);
     apply_index_free(x);
     *x = big;
 }
 
-void apply_index_add(ApplyIndex *x, const Graph *g, ApplyPlace p, ApplyId a) {
-    apply_index_reserve(x, g, x->n + 1);
-    put_apply(x, p, a);
+void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
+    if (!x->slot || (x->mask + 1) / 2 < n) grow(x, g, n);
 }
 
 void apply_index_free(ApplyIndex *x) {

@@ -32,7 +32,6 @@ typedef struct GraphCopy {
     uint8_t *need_apply;
     uint8_t *open; /* Applies on the stack */
     Vec(CopyFrame) stack;
-    Vec(Var) in;
 } GraphCopy;
 
 /* ---- single nodes ---- */
@@ -118,26 +117,31 @@ static void shorten_chains(Var *to, Var n) {
 }
 
 static inline Var resolve_forward(const GraphCopy *c, Var v) {
-    return c->to && v != VAR_NONE ? c->to[v] : v;
+    return c->to ? c->to[v] : v;
 }
 
 /* ---- liveness ---- */
 
-static void need_var(GraphCopy *c, Var v) {
-    v = resolve_forward(c, v);
-    if (v == VAR_NONE || c->need[v]) return;
-    c->need[v] = 1;
-    ApplyId a = var_owner(c->src, v);
-    if (a == APPLY_NONE || c->need_apply[a]) return;
+static inline void need_apply(GraphCopy *c, ApplyId a) {
+    if (c->need_apply[a]) return;
     c->need_apply[a] = 1;
     vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
 }
 
+static inline void need_var(GraphCopy *c, Var v) {
+    v = resolve_forward(c, v);
+    if (c->need[v]) return;
+    c->need[v] = 1;
+    ApplyId a = var_owner(c->src, v);
+    if (a != APPLY_NONE) need_apply(c, a);
+}
+
 static void need_inputs(GraphCopy *c) {
+    const Graph *g = c->src;
     while (c->stack.n > 0) {
-        ApplyId a = c->stack.p[--c->stack.n].a;
-        for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
-            need_var(c, apply_in(c->src, a)[k]);
+        const Apply *p = &g->apply[c->stack.p[--c->stack.n].a];
+        for (uint32_t k = p->in; k < p->in + p->nin; k++)
+            need_var(c, g->in[k]);
     }
 }
 
@@ -145,10 +149,8 @@ static void need_inputs(GraphCopy *c) {
 static void need_effects(GraphCopy *c) {
     const Graph *g = c->src;
     for (size_t i = 0; i < g->effects.n; i++) {
-        ApplyId a = g->effects.p[i];
-        if (!c->need_apply[a]) vec_push(g->s, &c->stack, ((CopyFrame){a, 0}));
-        c->need_apply[a] = 1;
-        c->effect[i] = g->apply[a].out;
+        need_apply(c, g->effects.p[i]);
+        c->effect[i] = g->apply[g->effects.p[i]].out;
     }
     for (size_t i = 0; i < g->kept.n; i++)
         need_var(c, g->kept.p[i]);
@@ -211,25 +213,34 @@ static void emit_leaf(GraphCopy *c, Var v) {
     c->id[v] = c->nvar++;
 }
 
-static void emit_apply(GraphCopy *c, ApplyId a) {
-    Apply r = c->src->apply[a];
+static void number_apply(GraphCopy *c, ApplyId a) {
+    const Apply *p = &c->src->apply[a];
+    c->order[c->napply++] = a;
+    c->nin += p->nin;
+    for (Var k = 0; k < p->nout; k++)
+        c->id[p->out + k] = c->nvar++;
+}
+
+static void append_apply(GraphCopy *c, ApplyId a) {
+    Graph *d = c->dst;
+    const Apply p = c->src->apply[a]; /* which may be d's */
     const Var *in = apply_in(c->src, a);
-    if (c->order) {
-        c->order[c->napply++] = a;
-        c->nin += r.nin;
-        for (Var k = 0; k < r.nout; k++)
-            c->id[r.out + k] = c->nvar++;
-        return;
-    }
-    if (c->taken && (c->dst->napply > a || c->dst->nin > r.in))
-        bug("Apply %u would move up to %u", a, c->dst->napply);
-    vec_reserve(c->src->s, &c->in, r.nin);
-    for (uint32_t k = 0; k < r.nin; k++)
-        c->in.p[k] = c->id[resolve_forward(c, in[k])];
-    Var first = graph_copy_apply(c->dst, c->src, a, c->in.p, c->intern);
-    for (Var k = 0; k < r.nout; k++)
-        c->id[r.out + k] = first + k;
-    if (c->wanted) wanted_add_props(c->wanted, r.props);
+    if (c->taken && (d->napply > a || d->nin > p.in))
+        bug("Apply %u would move up to %u", a, d->napply);
+    for (uint32_t k = 0; k < p.nin; k++)
+        d->in[d->nin + k] = c->id[resolve_forward(c, in[k])];
+    Var first =
+        graph_append_copy(d, &p, &c->src->var[p.out], c->src->origin[a], c->intern);
+    for (Var k = 0; k < p.nout; k++)
+        c->id[p.out + k] = first + k;
+    if (c->wanted) wanted_add_props(c->wanted, p.props);
+}
+
+static inline void emit_apply(GraphCopy *c, ApplyId a) {
+    if (c->order)
+        number_apply(c, a);
+    else
+        append_apply(c, a);
 }
 
 static void open_apply(GraphCopy *c, ApplyId a) {
@@ -239,15 +250,15 @@ static void open_apply(GraphCopy *c, ApplyId a) {
 }
 
 static bool has_copied_inputs(const GraphCopy *c, ApplyId a) {
-    const Var *in = apply_in(c->src, a);
-    for (uint32_t k = 0; k < c->src->apply[a].nin; k++)
-        if (c->id[resolve_forward(c, in[k])] == VAR_NONE) return false;
+    const Apply *p = &c->src->apply[a];
+    for (uint32_t k = p->in; k < p->in + p->nin; k++)
+        if (c->id[resolve_forward(c, c->src->in[k])] == VAR_NONE) return false;
     return true;
 }
 
 /* Copies Apply a after all it needs. */
 static void emit_with_inputs(GraphCopy *c, ApplyId a) {
-    if (has_copied_inputs(c, a)) { /* most often */
+    if (!c->to || has_copied_inputs(c, a)) { /* most often */
         emit_apply(c, a);
         return;
     }
@@ -294,11 +305,13 @@ static void *give_up(void *table) {
 static void write_inputs(GraphCopy *c) {
     Graph *d = c->dst;
     graph_reserve(d, 0, 0, c->nin);
+    Var *to = d->in;
     for (uint32_t i = 0; i < c->napply; i++) {
-        const Var *in = apply_in(c->src, c->order[i]);
-        for (uint32_t k = 0; k < c->src->apply[c->order[i]].nin; k++)
-            d->in[d->nin++] = c->id[resolve_forward(c, in[k])];
+        const Apply *p = &c->src->apply[c->order[i]];
+        for (uint32_t k = p->in; k < p->in + p->nin; k++)
+            *to++ = c->id[resolve_forward(c, c->src->in[k])];
     }
+    d->nin = c->nin;
     if (c->ending) c->ending->in = give_up(c->ending->in);
 }
 
@@ -326,7 +339,7 @@ static void write_applies(GraphCopy *c) {
 
 /* The leaves before what is numbered `end`. */
 static void write_leaves(GraphCopy *c, uint32_t *done, Var end) {
-    for (; *done < c->nleaf && c->id[c->leaf[*done]] < end; ++*done)
+    for (; c->dst->nvar < end && *done < c->nleaf; ++*done)
         graph_copy_leaf(c->dst, c->src, c->leaf[*done], false);
     if (c->dst->nvar != end) bug("variable %u became %u", end, c->dst->nvar);
 }
@@ -336,11 +349,13 @@ static void write_variables(GraphCopy *c) {
     uint32_t leaves = 0;
     graph_reserve(d, 0, c->nvar, 0);
     for (ApplyId a = 0; a < c->napply; a++) {
-        write_leaves(c, &leaves, d->apply[a].out);
-        for (Var k = 0; k < d->apply[a].nout; k++)
-            d->var[d->nvar++] = (VarRec){.type = var_type(c->src, c->order[a] + k),
-                                         .owner = a,
-                                         .index = (uint16_t)k};
+        const Apply *p = &d->apply[a];
+        const VarRec *was = &c->src->var[c->order[a]];
+        if (d->nvar != p->out) write_leaves(c, &leaves, p->out);
+        for (Var k = 0; k < p->nout; k++)
+            d->var[p->out + k] =
+                (VarRec){.type = was[k].type, .owner = a, .index = (uint16_t)k};
+        d->nvar += p->nout;
     }
     write_leaves(c, &leaves, c->nvar);
 }
@@ -492,7 +507,6 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
         wanted_add_function(w, src->pushforward);
     }
     vec_free(&c.stack);
-    vec_free(&c.in);
     arena_free(a);
 }
 

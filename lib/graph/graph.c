@@ -451,12 +451,19 @@ static void index_const_leaf(Graph *g, uint32_t leaf) {
         index_add(&g->priv->const_index, hash, leaf);
 }
 
+/* APPLY_NONE: room is reserved for it, at the slot. */
+static ApplyId find_apply(Graph *g, const ApplyKey *k, ApplySlot *slot) {
+    ApplyIndex *x = &g->priv->apply_index;
+    apply_index_reserve(x, g, x->n + 1);
+    return apply_index_find(x, k, slot);
+}
+
 static void index_new_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
     ApplyKey k = apply_key(g, a);
-    ApplyPlace p = apply_place(&k);
-    if (apply_index_find(&g->priv->apply_index, &k, p) == APPLY_NONE)
-        apply_index_add(&g->priv->apply_index, g, p, a);
+    ApplySlot slot;
+    if (find_apply(g, &k, &slot) == APPLY_NONE)
+        apply_index_put(&g->priv->apply_index, slot, a);
 }
 
 static void start_interning(Graph *g) {
@@ -535,20 +542,20 @@ static void assert_apply_ids(const Graph *g, size_t nin, const Var *in, size_t n
 ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
                           const Var *in) {
     ApplyKey k = {g, op, props, nin, in};
+    ApplySlot slot;
     start_interning(g);
-    return apply_index_find(&g->priv->apply_index, &k, apply_place(&k));
+    return apply_index_find(&g->priv->apply_index, &k, &slot);
 }
 
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     assert_apply_ids(g, nin, in, nout);
-    ApplyPlace place = {0};
+    ApplySlot slot = {0};
     if (intern && !serial) {
         ApplyKey k = {g, op, props, nin, in};
         start_interning(g);
-        place = apply_place(&k);
-        ApplyId have = apply_index_find(&g->priv->apply_index, &k, place);
+        ApplyId have = find_apply(g, &k, &slot);
         if (have != APPLY_NONE) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
@@ -557,10 +564,36 @@ Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Va
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
     else if (intern)
-        apply_index_add(&g->priv->apply_index, g, place, a);
+        apply_index_put(&g->priv->apply_index, slot, a);
     else if (g->priv->interning)
         index_new_apply(g, a);
     return g->apply[a].out;
+}
+
+Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
+                      bool intern) {
+    ApplySlot slot = {0};
+    bool merges = intern && !p->serial;
+    if (merges) {
+        ApplyKey k = {g, p->op, p->props, p->nin, g->in + g->nin};
+        start_interning(g);
+        ApplyId have = find_apply(g, &k, &slot);
+        if (have != APPLY_NONE) return g->apply[have].out;
+    }
+    const ApplyId a = g->napply++;
+    const Var first = g->nvar;
+    g->apply[a] = *p;
+    g->apply[a].in = g->nin;
+    g->apply[a].out = first;
+    if (p->serial) g->apply[a].serial = ++g->priv->serial;
+    g->origin[a] = from;
+    for (Var k = 0; k < p->nout; k++)
+        g->var[first + k] =
+            (VarRec){.type = out[k].type, .owner = a, .index = (uint16_t)k};
+    g->nin += p->nin;
+    g->nvar += p->nout;
+    if (merges) apply_index_put(&g->priv->apply_index, slot, a);
+    return first;
 }
 
 /* The index keeps the Apply in its old place too, where nothing equals it any more. */

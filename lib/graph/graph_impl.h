@@ -18,16 +18,21 @@ typedef struct ApplyKey {
     const Var *in;
 } ApplyKey;
 ApplyKey apply_key(const Graph *g, ApplyId a);
-typedef struct ApplyPlace { /* where an Apply is looked for */
-    uint64_t near, hash;
+typedef struct ApplySlot { /* where an Apply would go */
+    size_t at;
     uint8_t mark;
-} ApplyPlace;
-ApplyPlace apply_place(const ApplyKey *k);
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k,
-                         ApplyPlace p); /* APPLY_NONE */
-void apply_index_add(ApplyIndex *x, const Graph *g, ApplyPlace p, ApplyId a);
+} ApplySlot;
+/* APPLY_NONE: there is none, and if room was reserved, `free` is where it goes. */
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplySlot *free);
+void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
+
+/* For a copy in g, which has room: adds an Apply like p, of results like those of
+ * `out`, which reads the inputs behind g's last; with `intern` merges. Returns its
+ * first output. */
+Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
+                      bool intern);
 
 /* number.c: values of 0-d constants, shared by counting references. */
 typedef struct NumberBlock NumberBlock;
