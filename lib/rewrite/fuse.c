@@ -42,6 +42,7 @@ static Var shape_root(const Fuse *f, Var v) {
  * other, and what isn't a tensor, by a variable that has it. */
 static uint32_t shape_number(Fuse *f, Var v) {
     static const uint32_t by_variable = UINT32_C(1) << 31;
+    if (f->known[v]) return f->known[v];
     Var root = shape_root(f, v);
     return f->known[root] ? f->known[root] : by_variable | root;
 }
@@ -61,26 +62,24 @@ static bool is_unstretched(const Type *t, const Type *to) {
     return true;
 }
 
-/* The id of the bool type of t's shape; 0: a dim isn't known, or it isn't a tensor. A
- * graph has few types: the ids of those met are kept. */
-static uint32_t known_shape(const Fuse *f, const Type *t, Map *of_type) {
-    uint64_t id = 0;
+/* The id of the bool type of t's shape; 0: a dim isn't known, or it isn't a tensor. */
+static uint32_t known_shape(const Fuse *f, const Type *t) {
     if (t->kind != TYPE_TENSOR || fuse_has_open_dim(t)) return 0;
-    if (t->dtype == DT_BOOL) return t->id;
-    if (map_get(of_type, t->id, &id)) return (uint32_t)id;
-    id = type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
-    map_put(of_type, t->id, id);
-    return (uint32_t)id;
+    return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
 }
 
+/* A graph has few types: each is looked at once. */
 static void know_shapes(Fuse *f) {
-    Map of_type = MAP(f->g->s);
-    for (Var v = 0; v < f->g->nvar; v++) {
-        const Type *t = var_type(f->g, v);
-        bool same = v > 0 && t == var_type(f->g, v - 1);
-        f->known[v] = same ? f->known[v - 1] : known_shape(f, t, &of_type);
+    const Graph *g = f->g;
+    uint32_t last = 0;
+    for (Var v = 0; v < g->nvar; v++)
+        if (var_type(g, v)->id > last) last = var_type(g, v)->id;
+    uint32_t *of_type = NEW_N(f->lists, (size_t)last + 1, uint32_t);
+    for (Var v = 0; v < g->nvar; v++) {
+        uint32_t *shape = &of_type[var_type(g, v)->id]; /* 1 more than it is */
+        if (!*shape) *shape = known_shape(f, var_type(g, v)) + 1;
+        f->known[v] = *shape - 1;
     }
-    map_free(&of_type);
 }
 
 /* Where types leave dims open, ops tell that shapes are equal: u[1:] and u[:-1] are
@@ -100,6 +99,7 @@ static void compare_shapes(Fuse *f) {
             continue;
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(g, id)[i];
+            if (f->known[v] && f->known[a->out]) continue;
             if (is_unstretched(var_type(g, v), to)) unite_shapes(f, v, a->out);
         }
     }
@@ -110,7 +110,7 @@ static void compare_shapes(Fuse *f) {
 static uint32_t result_shape(Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
-    if (!fuse_has_open_dim(to)) return shape_number(f, a->out);
+    if (f->known[a->out] || !fuse_has_open_dim(to)) return shape_number(f, a->out);
     uint32_t shape = 0;
     bool found = false;
     for (size_t i = 0; i < a->nin; i++) {
@@ -126,8 +126,9 @@ static uint32_t result_shape(Fuse *f, ApplyId id) {
 
 /* Leaves shape arithmetic alone: typing rules read it. */
 static bool is_shape_arithmetic(const Type *t) {
+    if (t->dtype != DT_INT64 || t->ndim > 1) return false;
     int64_t n = type_size(t);
-    return t->dtype == DT_INT64 && t->ndim <= 1 && n >= 0 && n <= SHAPE_VECTOR;
+    return n >= 0 && n <= SHAPE_VECTOR;
 }
 
 static bool can_fuse(Fuse *f, ApplyId id) {
@@ -156,12 +157,12 @@ static bool is_repeated(const Type *t, const Type *to) {
     return false;
 }
 
+/* Is a member better computed by each that reads it? */
 static bool is_again(const Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *to = var_type(f->g, a->out);
     uint32_t first = f->clients.first[a->out], last = f->clients.first[a->out + 1];
-    if (!f->is[id].member || f->root[a->out] || a->op->math || a->nin > AGAIN_INPUTS ||
-        last - first < 2)
+    if (last - first < 2 || f->root[a->out] || a->op->math || a->nin > AGAIN_INPUTS)
         return false;
     for (size_t i = 0; i < a->nin; i++)
         if (!is_repeated(var_type(f->g, apply_in(f->g, id)[i]), to)) return false;
@@ -179,11 +180,10 @@ static bool fusible_is_live(const Fuse *f, ApplyId id) {
     return false;
 }
 
-/* Can both be in one group? `user` reads v, which `maker` computes. */
-static bool can_share_group(const Fuse *f, ApplyId maker, ApplyId user, Var v) {
-    return f->is[maker].member && f->is[user].member &&
-           (!f->scope || f->scope[maker] == f->scope[user]) &&
-           f->shape[v] == f->shape[f->g->apply[user].out];
+/* Can both be in one group? `user` reads what `maker` computes. */
+static inline bool can_share_group(const Fuse *f, ApplyId maker, ApplyId user) {
+    return f->room[maker] && f->room[maker] == f->room[user] &&
+           (!f->scope || f->scope[maker] == f->scope[user]);
 }
 
 static void assign_low_ranks(Fuse *f) {
@@ -196,11 +196,12 @@ static void assign_low_ranks(Fuse *f) {
                                        : shape_number(f, a->out + k);
         if (!live) continue;
         f->is[id].member = can_fuse(f, id);
+        if (f->is[id].member) f->room[id] = f->shape[a->out];
         for (size_t i = 0; i < a->nin; i++) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
             if (maker == APPLY_NONE) continue;
-            uint32_t least = f->rank[maker] + !can_share_group(f, maker, id, v) +
+            uint32_t least = f->rank[maker] + !can_share_group(f, maker, id) +
                              fuse_is_written(f->g, id, (uint32_t)i);
             if (f->rank[id] < least) f->rank[id] = least;
         }
@@ -222,7 +223,7 @@ static void look_at_clients(Fuse *f, ApplyId id, uint32_t own, LiftRoom *x) {
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
         if (own != NONE && f->is[user].member && find_set(f, user) == own) continue;
-        bool join = can_share_group(f, id, user, v);
+        bool join = can_share_group(f, id, user);
         uint32_t most = f->rank[user] - !join;
         if (most < x->most) x->most = most;
         if (join && f->rank[user] < x->near) {
@@ -239,7 +240,7 @@ static bool is_needed_beside(const Fuse *f, Var v, ApplyId id) {
     for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++) {
         ApplyId user = f->clients.client[k];
         if (user == id) continue;
-        if (!can_share_group(f, maker, user, v) || f->rank[user] != f->rank[maker])
+        if (!can_share_group(f, maker, user) || f->rank[user] != f->rank[maker])
             return true;
     }
     return false;
@@ -251,7 +252,7 @@ static size_t bytes_below(const Fuse *f, ApplyId id) {
     for (size_t i = 0; i < f->g->apply[id].nin; i++) {
         Var v = apply_in(f->g, id)[i];
         ApplyId maker = var_owner(f->g, v);
-        if (maker == APPLY_NONE || !can_share_group(f, maker, id, v)) continue;
+        if (maker == APPLY_NONE || !can_share_group(f, maker, id)) continue;
         if (f->rank[maker] == f->rank[id] && !is_needed_beside(f, v, id))
             bytes += dtype_size(var_type(f->g, v)->dtype);
     }
@@ -293,7 +294,7 @@ static void unite_equal_ranks(Fuse *f) {
         for (size_t i = 0; i < f->g->apply[id].nin; i++) {
             Var v = apply_in(f->g, id)[i];
             ApplyId maker = var_owner(f->g, v);
-            if (maker != APPLY_NONE && can_share_group(f, maker, id, v) &&
+            if (maker != APPLY_NONE && can_share_group(f, maker, id) &&
                 f->rank[maker] == f->rank[id])
                 unite_sets(f, maker, id);
         }
@@ -442,11 +443,10 @@ static bool is_small_body(const Fuse *f) {
 
 static uint8_t *needed_by_initial_values(const Graph *g, Arena *a) {
     uint8_t *need = NEW_N(a, (size_t)g->nvar + 1, uint8_t);
-    for (size_t i = 0; i < g->shared.n; i++) {
-        Var init = var_leafrec(g, g->shared.p[i])->init;
-        if (init != VAR_NONE) need[init] = 1;
-    }
-    graph_spread_needs(g, 0, need);
+    VarList init = graph_roots(g, a, ROOTS_INIT);
+    for (size_t i = 0; i < init.n; i++)
+        need[init.p[i]] = 1;
+    if (init.n) graph_spread_needs(g, 0, need);
     return need;
 }
 
@@ -477,6 +477,7 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->shape = NEW_N(f->grouping, g->nvar, uint32_t);
     f->is = NEW_N(f->a, g->napply, FuseMarks);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->grouping, (VarList){0});
+    f->room = NEW_N(f->grouping, g->napply, uint32_t);
     f->rank = NEW_N(f->grouping, g->napply, uint32_t);
     f->set = NEW_N(f->grouping, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
@@ -505,7 +506,7 @@ static FuseGroups find_groups(Fuse *f) {
 static void find_again(Fuse *f) {
     for (ApplyId id = 0; id < f->g->napply; id++) {
         Var v = f->g->apply[id].out;
-        if (!is_again(f, id)) continue;
+        if (!f->is[id].member || !is_again(f, id)) continue;
         f->is[id].again = f->any_again = true;
         f->reads[v] = 0;
         for (uint32_t k = f->clients.first[v]; k < f->clients.first[v + 1]; k++)
@@ -531,7 +532,7 @@ static void open_cutting(Fuse *f) {
     f->grouping = f->lists = NULL;
     f->clients = (Clients){0};
     f->live = f->root = f->init = NULL, f->known = NULL;
-    f->scope = f->shape = f->rank = f->set = NULL;
+    f->scope = f->shape = f->room = f->rank = f->set = NULL;
 }
 
 /* About as many calls as will come, each of which makes one or two results. */

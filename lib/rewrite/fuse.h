@@ -58,6 +58,8 @@ typedef struct Fuse {
     /* By variable: union-find of those whose shapes ops compare. Once the groups are
      * known, one number for each set, with SHAPE_KNOWN if types tell its shape. */
     Var *same;
+    uint32_t
+        *room; /* by Apply: of a member its shape, in which a group stays; else 0 */
     uint32_t *scope; /* by Apply: groups stay within a branch; NULL: no branches */
     uint32_t *rank;  /* by Apply */
     uint32_t *set;   /* by Apply: union-find of groups */
@@ -89,10 +91,16 @@ void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n);
 bool fuse_is_output(const Fuse *f, ApplyId member);
 bool fuse_has_open_dim(const Type *t); /* a tensor's type */
 /* A number that functions hold themselves. */
-bool fuse_is_constant(const Fuse *f, Var v);
+static inline bool fuse_is_constant(const Fuse *f, Var v) {
+    return var_is_const(f->g, v) && var_type(f->g, v)->kind == TYPE_TENSOR &&
+           var_type(f->g, v)->ndim == 0;
+}
 /* Is input k read by an op that may end a group, besides what it takes in pieces? Ranks
  * leave room for the group behind it. */
-bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k);
+static inline bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k) {
+    const OpRare *rare = op_rare(g->apply[id].op);
+    return rare->streams && g->apply[id].nin > 1 && k != rare->streamed;
+}
 /* Finds the ops that may end a group, by ranks. */
 void fuse_find_ends(Fuse *f);
 /* The op that n members, which are marked, may end in; APPLY_NONE: none. */

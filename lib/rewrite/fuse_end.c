@@ -10,11 +10,6 @@ static uint32_t streamed_input(const Graph *g, ApplyId id) {
     return op_rare(g->apply[id].op)->streamed;
 }
 
-bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k) {
-    const OpRare *rare = op_rare(g->apply[id].op);
-    return rare->streams && g->apply[id].nin > 1 && k != rare->streamed;
-}
-
 /* Is all that the op reads besides made before the group that makes what it takes? By
  * ranks: what has a lower one never depends on what has a higher one. */
 static bool others_come_before(const Fuse *f, ApplyId id, ApplyId maker) {

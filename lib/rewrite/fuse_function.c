@@ -11,11 +11,6 @@ enum { OWN_FUNCTIONS = 1000, TOLD_MOST = 10 };
 
 /* ---- what a group is ---- */
 
-bool fuse_is_constant(const Fuse *f, Var v) {
-    const Tensor *t = var_const(f->g, v);
-    return t && t->ndim == 0;
-}
-
 typedef struct FuseGroup {
     uint32_t n;
     const ApplyId *member;
