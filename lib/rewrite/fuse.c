@@ -287,8 +287,6 @@ static void unite_sets(Fuse *f, uint32_t x, uint32_t y) {
 }
 
 static void unite_equal_ranks(Fuse *f) {
-    for (ApplyId id = 0; id < f->g->napply; id++)
-        f->set[id] = id;
     for (ApplyId id = 0; id < f->g->napply; id++) {
         if (!f->is[id].member) continue;
         for (size_t i = 0; i < f->g->apply[id].nin; i++) {
@@ -319,16 +317,16 @@ static FuseGroups list_groups(Fuse *f, Arena *to) {
     FuseGroups x = {0};
     for (ApplyId id = 0; id < n; id++) {
         if (!f->is[id].member) continue;
-        uint32_t root = find_set(f, id);
-        if (root == id) number[id] = x.n++;
-        at[number[root] + 1]++;
+        uint32_t root = find_set(f, id); /* the first of its set */
+        number[id] = root == id ? x.n++ : number[root];
+        at[number[id] + 1]++;
     }
     for (uint32_t k = 0; k < x.n; k++)
         at[k + 1] += at[k];
     x.first = arena_copy(to, at, (x.n + 1) * sizeof *at);
     x.member = NEW_N(to, x.first[x.n], ApplyId);
     for (ApplyId id = 0; id < n; id++)
-        if (f->is[id].member) x.member[at[number[find_set(f, id)]]++] = id;
+        if (f->is[id].member) x.member[at[number[id]]++] = id;
     return x;
 }
 
@@ -355,21 +353,22 @@ static uint32_t rank_to_write(Fuse *f, const FuseGroups *groups, uint32_t k) {
     return most > f->rank[member[0]] ? most : 0;
 }
 
-static void lift_group(Fuse *f, const FuseGroups *groups, uint32_t k) {
+static bool lift_group(Fuse *f, const FuseGroups *groups, uint32_t k) {
     LiftRoom x = {NONE, NONE, APPLY_NONE};
     uint32_t own = find_set(f, groups->member[groups->first[k]]);
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
         look_at_clients(f, groups->member[i], own, &x);
     bool joins = x.client != APPLY_NONE && x.most >= x.near;
     uint32_t rank = joins ? x.near : rank_to_write(f, groups, k);
-    if (!rank || rank > x.most) return;
+    if (!rank || rank > x.most) return false;
     for (uint32_t i = groups->first[k]; i < groups->first[k + 1]; i++)
         f->rank[groups->member[i]] = rank;
     if (joins) unite_sets(f, own, x.client);
+    return true;
 }
 
-/* Groups by descending rank (a counting sort). */
-static void lift_groups(Fuse *f, const FuseGroups *groups) {
+/* Groups by descending rank (a counting sort). False: none was lifted. */
+static bool lift_groups(Fuse *f, const FuseGroups *groups) {
     uint32_t top = 0;
     for (ApplyId id = 0; id < f->g->napply; id++)
         if (f->rank[id] > top) top = f->rank[id];
@@ -381,8 +380,10 @@ static void lift_groups(Fuse *f, const FuseGroups *groups) {
         at[i + 1] += at[i];
     for (uint32_t k = 0; k < groups->n; k++)
         order[at[top - f->rank[groups->member[groups->first[k]]]]++] = k;
+    bool any = false;
     for (uint32_t i = 0; i < groups->n; i++)
-        lift_group(f, groups, order[i]);
+        any |= lift_group(f, groups, order[i]);
+    return any;
 }
 
 /* ---- groups of numbers ---- */
@@ -487,19 +488,28 @@ static void fuse_open(Fuse *f, Rewriter *r) {
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
 }
 
+static FuseGroups keep_lists(Fuse *f, const FuseGroups *x) {
+    return (FuseGroups){
+        .n = x->n,
+        .first = arena_copy(f->a, x->first, (x->n + 1) * sizeof *x->first),
+        .member = arena_copy(f->a, x->member, x->first[x->n] * sizeof *x->member)};
+}
+
 static FuseGroups find_groups(Fuse *f) {
     assign_low_ranks(f);
     lift_members(f);
+    for (ApplyId id = 0; id < f->g->napply; id++)
+        f->set[id] = id;
     unite_equal_ranks(f);
     FuseGroups low = list_groups(f, f->lists);
-    lift_groups(f, &low);
-    unite_equal_ranks(f); /* lifting may have brought neighbours to equal rank */
+    bool lifted = lift_groups(f, &low);
+    if (lifted) unite_equal_ranks(f); /* neighbours may have equal ranks now */
     if (f->small) {
         low = list_groups(f, f->lists);
         unite_numbers(f, &low);
     }
     fuse_find_ends(f);
-    return list_groups(f, f->a);
+    return lifted || f->small ? list_groups(f, f->a) : keep_lists(f, &low);
 }
 
 /* Only other ops read what each group that reads it computes itself. */
