@@ -5,8 +5,6 @@
 #include "graph/replace.h"
 #include "value/class.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Small tables double; a large one grows by a quarter, since the room that a graph has
@@ -99,13 +97,16 @@ bool graph_name_taken(const Graph *g, Sym name) {
 }
 
 Sym graph_function_name(Graph *g, const char *base) {
+    enum { MOST = 40 };
     Sym key = sym(g->s, base), y;
     uint64_t n = 0;
-    char text[64];
+    char text[MOST + 1 + NUM_MAX];
+    size_t at = strnlen(base, MOST);
+    memcpy(text, base, at);
+    text[at++] = '_';
     table_get(g->main, TABLE_COUNTED, key, &n);
     do {
-        snprintf(text, sizeof text, "%.40s_%" PRIu64, base, ++n);
-        y = sym(g->s, text);
+        y = sym_n(g->s, text, at + num_write_uint(text + at, ++n));
     } while (graph_name_taken(g, y));
     table_put(g->main, TABLE_COUNTED, key, n);
     return y;
@@ -218,31 +219,23 @@ static uint32_t grown_capacity(Session *s, uint32_t cap, uint64_t need) {
     return (uint32_t)(n < need ? need : n);
 }
 
-static void reserve_vars(Graph *g, uint32_t extra) {
-    uint64_t need = (uint64_t)g->nvar + extra;
-    if (need <= g->priv->var_cap) return;
+static void grow_vars(Graph *g, uint64_t need) {
     uint32_t cap = g->priv->var_cap = grown_capacity(g->s, g->priv->var_cap, need);
     g->var = mem_realloc(g->s, g->var, cap, sizeof *g->var);
 }
 
-static void reserve_applies(Graph *g, uint32_t extra) {
-    uint64_t need = (uint64_t)g->napply + extra;
-    if (need <= g->priv->apply_cap) return;
+static void grow_applies(Graph *g, uint64_t need) {
     uint32_t cap = g->priv->apply_cap = grown_capacity(g->s, g->priv->apply_cap, need);
     g->apply = mem_realloc(g->s, g->apply, cap, sizeof *g->apply);
     g->origin = mem_realloc(g->s, g->origin, cap, sizeof *g->origin);
 }
 
-static void reserve_inputs(Graph *g, uint32_t extra) {
-    uint64_t need = (uint64_t)g->nin + extra;
-    if (need <= g->priv->in_cap && g->in) return; /* apply_in needs a pointer */
+static void grow_inputs(Graph *g, uint64_t need) {
     uint32_t cap = g->priv->in_cap = grown_capacity(g->s, g->priv->in_cap, need);
     g->in = mem_realloc(g->s, g->in, cap, sizeof *g->in);
 }
 
-static void reserve_leaf(Graph *g) {
-    uint64_t need = (uint64_t)g->nleaf + 1;
-    if (need <= g->priv->leaf_cap) return;
+static void grow_leaves(Graph *g, uint64_t need) {
     uint32_t cap = g->priv->leaf_cap = grown_capacity(g->s, g->priv->leaf_cap, need);
     g->leaf = mem_realloc(g->s, g->leaf, cap, sizeof *g->leaf);
 }
@@ -328,16 +321,19 @@ size_t graph_all_applies(const Graph *main) {
 }
 
 void graph_reserve(Graph *g, uint32_t napply, uint32_t nvar, uint32_t nin) {
-    reserve_applies(g, napply);
-    reserve_vars(g, nvar);
-    reserve_inputs(g, nin);
+    const struct GraphPriv *p = g->priv;
+    uint64_t a = (uint64_t)g->napply + napply, v = (uint64_t)g->nvar + nvar,
+             in = (uint64_t)g->nin + nin;
+    if (a > p->apply_cap) grow_applies(g, a);
+    if (v > p->var_cap) grow_vars(g, v);
+    if (in > p->in_cap || !g->in) grow_inputs(g, in); /* apply_in needs a pointer */
 }
 
 /* ---- leaves ---- */
 
 static Var append_leaf(Graph *g, LeafKind kind, const Type *t, Sym name) {
-    reserve_vars(g, 1);
-    reserve_leaf(g);
+    if (g->nvar >= g->priv->var_cap) grow_vars(g, (uint64_t)g->nvar + 1);
+    if (g->nleaf >= g->priv->leaf_cap) grow_leaves(g, (uint64_t)g->nleaf + 1);
     Var v = g->nvar++;
     g->var[v] = (VarRec){.type = t, .owner = g->nleaf, .leaf = (uint16_t)kind};
     Leaf *l = &g->leaf[g->nleaf++];
