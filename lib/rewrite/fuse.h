@@ -12,9 +12,10 @@ enum { MOST_INPUTS = 48, MOST_OUTPUTS = 48 };
 /* Of what is computed again and of its clients: a group must hold all of them. */
 enum { AGAIN_INPUTS = 4 };
 
-/* A function that was made, and what it computes. */
+/* A function that was made, the props of calls of it, and what it computes. */
 typedef struct FusedFunction {
     const Graph *fn;
+    const Props *props;
     const uint8_t *key; /* NULL: the function tells itself */
     size_t n;
 } FusedFunction;
@@ -88,7 +89,9 @@ static inline bool fuse_is_made(const Fuse *f, Var v) {
 void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n);
 /* Does anything read what the member of the chunk makes, besides the chunk? As long as
  * f->outside is there. */
-bool fuse_is_output(const Fuse *f, ApplyId member);
+static inline bool fuse_is_output(const Fuse *f, ApplyId member) {
+    return !f->is[member].extra && f->outside[f->g->apply[member].out] > 0;
+}
 bool fuse_has_open_dim(const Type *t); /* a tensor's type */
 /* A number that functions hold themselves. */
 static inline bool fuse_is_constant(const Fuse *f, Var v) {

@@ -28,10 +28,6 @@ void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n) {
         }
 }
 
-bool fuse_is_output(const Fuse *f, ApplyId member) {
-    return !f->is[member].extra && f->outside[f->g->apply[member].out] > 0;
-}
-
 /* Do n members, in order, fit in one function? */
 bool fuse_chunk_fits(Fuse *f, const ApplyId *member, uint32_t n) {
     uint32_t nin = 0, nout = 0;

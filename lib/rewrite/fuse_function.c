@@ -2,6 +2,7 @@
  * in a function, so each group gets a function of its own, as long as there are not so
  * many that nobody looks at each: then groups that compute the same share one, and the
  * call tells the place. */
+#include "graph/append.h"
 #include "rewrite/fuse.h"
 #include "value/class.h"
 
@@ -21,9 +22,8 @@ typedef struct FuseGroup {
     bool open;            /* an argument has a dim that its type leaves open */
 } FuseGroup;
 
-/* Seven bits a byte: most numbers are small. */
-static void tell(Fuse *f, uint64_t number) {
-    vec_reserve(f->g->s, &f->key, TOLD_MOST);
+/* Seven bits a byte: most numbers are small. The key has room. */
+static inline void tell(Fuse *f, uint64_t number) {
     for (; number > 127; number >>= 7)
         f->key.p[f->key.n++] = (uint8_t)(number | 128);
     f->key.p[f->key.n++] = (uint8_t)number;
@@ -57,6 +57,7 @@ static void describe_group(Fuse *f, FuseGroup *x) {
         ApplyId id = x->member[i];
         const Apply *a = &f->g->apply[id];
         bool out = fuse_is_output(f, id);
+        vec_reserve(f->g->s, &f->key, (3 + 2U * a->nin) * TOLD_MOST);
         tell(f, f->r->op_at[id]);
         tell(f, a->props->id);
         tell(f,
@@ -102,15 +103,22 @@ static Var var_inside(Fuse *f, Graph *fn, Var v) {
     return f->inner[v] = graph_share_const(fn, f->g, v, !f->r->merged);
 }
 
+/* fn has room. Where no two Applies of the graph are equal, none is looked for. */
 static void copy_member(Fuse *f, Graph *fn, ApplyId id) {
     const Apply *a = &f->g->apply[id];
     const Type *type = var_type(f->g, a->out);
-    Var in[MOST_INPUTS];
+    Var in[MOST_INPUTS], out = VAR_NONE;
     for (size_t i = 0; i < a->nin; i++)
         in[i] = var_inside(f, fn, apply_in(f->g, id)[i]);
+    if (f->r->merged) {
+        out = fn->nvar;
+        graph_append(fn, a->op, a->props, a->nin, in, 1, &type, f->g->origin[id]);
+    } else {
+        out = graph_apply(fn, a->op, a->props, a->nin, in, 1, &type, true, false,
+                          f->g->origin[id]);
+    }
     f->seen[a->out] = f->chunk;
-    f->inner[a->out] = graph_apply(fn, a->op, a->props, a->nin, in, 1, &type,
-                                   !f->r->merged, false, f->g->origin[id]);
+    f->inner[a->out] = out;
 }
 
 static bool names_dim(const Graph *fn, Sym name) {
@@ -175,8 +183,9 @@ static const Graph *make_function(Fuse *f, const FuseGroup *x) {
     Graph *fn = graph_function_new(f->g->main, graph_function_name(f->g, "fused"));
     fn->fused = true;
     fuse_new_chunk(f);
+    uint32_t nleaf = (uint32_t)x->narg + x->nconst;
+    graph_reserve_last(fn, x->n, x->n + nleaf, x->nin, nleaf);
     add_inputs(f, fn, x);
-    graph_reserve_last(fn, x->n, x->n + x->nconst, x->nin, x->nconst);
     for (uint32_t i = 0; i < x->n; i++)
         copy_member(f, fn, x->member[i]);
     vec_reserve(fn->s, &fn->outputs, x->nres);
@@ -246,40 +255,40 @@ static bool is_same_group(const void *ctx, uint32_t i) {
 /* For the group with the current key. Of functions that compute the same, the first one
  * is found. A key is kept only where the function doesn't tell it: if dims are open,
  * which it names, and if members may have been merged. */
-static const Graph *find_or_make_function(Fuse *f, const FuseGroup *x) {
+static FusedFunction find_or_make_function(Fuse *f, const FuseGroup *x) {
     FuseLookup q = {f, x};
     uint64_t hash = hash_bytes(f->key.p, f->key.n, 0);
     uint32_t have = index_find(&f->made_index, hash, is_same_group, &q);
-    if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have].fn;
+    if (have != UINT32_MAX && f->made.n >= OWN_FUNCTIONS) return f->made.p[have];
     FusedFunction made = {.fn = make_function(f, x)};
+    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = made.fn->name}};
+    made.props = props_make(f->g->s, f->r->known[OP_CALL], 1, &prop);
     if (have == UINT32_MAX) {
         if (x->open || !f->r->merged)
             made.key = arena_copy(f->a, f->key.p, made.n = f->key.n);
         index_add(&f->made_index, hash, (uint32_t)f->made.n);
     }
     vec_push(f->g->s, &f->made, made);
-    return made.fn;
+    return made;
 }
 
 /* The call's results; where no dim is open they are of the members' types. False: it
  * isn't typed. */
-static bool append_call(Fuse *f, const Graph *fn, const FuseGroup *x, Var *out) {
+static bool append_call(Fuse *f, const Props *fn, const FuseGroup *x, Var *out) {
     Rewriter *r = f->r;
-    const Op *call = op_known(r->s, OP_CALL);
-    PropArg prop = {"fn", {.kind = P_GRAPH, .sym = fn->name}};
-    const Props *props = props_make(r->s, call, 1, &prop);
+    const Op *call = r->known[OP_CALL];
     size_t mark = diag_count(r->s);
     r->b.from = (Origin){f->g->origin[var_owner(f->g, x->result[0])].at,
                          r->db->entry.p[r->current].name};
     if (x->open) {
-        if (op_apply(&r->b, call, props, x->narg, x->arg, out)) return true;
+        if (op_apply(&r->b, call, fn, x->narg, x->arg, out)) return true;
         rewriter_forget(r, mark);
         return false;
     }
     const Type *type[MOST_OUTPUTS];
     for (size_t k = 0; k < x->nres; k++)
         type[k] = var_type(f->g, x->result[k]);
-    Var first = graph_apply(f->g, call, props, x->narg, x->arg, x->nres, type, false,
+    Var first = graph_apply(f->g, call, fn, x->narg, x->arg, x->nres, type, false,
                             false, r->b.from);
     for (size_t k = 0; k < x->nres; k++)
         out[k] = first + (Var)k;
@@ -287,7 +296,7 @@ static bool append_call(Fuse *f, const Graph *fn, const FuseGroup *x, Var *out) 
 }
 
 /* Replaces the members' results by the call. */
-static bool call_fused(Fuse *f, const Graph *fn, const FuseGroup *x) {
+static bool call_fused(Fuse *f, const Props *fn, const FuseGroup *x) {
     Rewriter *r = f->r;
     Var out[OUT_MAX];
     if (!append_call(f, fn, x, out)) return true;
@@ -304,5 +313,5 @@ bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n) {
         .n = n, .member = member, .shape = f->same[f->g->apply[member[0]].out]};
     describe_group(f, &x);
     if (x.nres == 0) return true; /* all who read it compute it */
-    return call_fused(f, find_or_make_function(f, &x), &x);
+    return call_fused(f, find_or_make_function(f, &x).props, &x);
 }
