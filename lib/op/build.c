@@ -162,7 +162,8 @@ bool op_apply(Builder *b, const Op *op, const Props *props, size_t nin, const Va
     const Op *asked = op;
     op = op_for_inputs(b, op, nin, in);
     if (op != asked && !outer) b->asked = asked->name;
-    const Typed *t = typed_find(b->g, op, props, (VarList){nin, in}, b->floatX);
+    const Typed *t =
+        op->expand ? NULL : typed_find(b->g, op, props, (VarList){nin, in}, b->floatX);
     bool ok = true;
     if (t) {
         *out = append_apply(b, op, t->props, (VarList){nin, in}, 1, &t->out);

@@ -11,47 +11,44 @@ static uint64_t in_page(const void *p) {
     return (uintptr_t)p % 4096;
 }
 
-static Typed *typed_slot(Session *s, const Typed *key) {
-    OpTable *t = op_table(s);
-    if (!t->typed) t->typed = NEW_N(t->arena, TYPED_SIZE, Typed);
-    uint64_t h =
-        hash_mix(in_page(key->op), in_page(key->given) + (uint64_t)key->floatX);
-    for (size_t i = 0; i < TYPED_IN && key->in[i]; i++)
-        h = hash_mix(h, key->in[i]->id);
-    return &t->typed[h % TYPED_SIZE];
+static bool is_cached(const Op *op, size_t nin) {
+    return nin > 0 && nin <= TYPED_IN && !op->from && !op_rare(op)->itypes &&
+           !op->def && (!op->expand || op->perform);
 }
 
-static bool typed_key(const Op *op, const Props *given, size_t nin,
-                      const Type *const *in, DType floatX, Typed *key) {
-    if (nin == 0 || nin > TYPED_IN || op->from || op_rare(op)->itypes || op->def ||
-        op->expand)
-        return false;
-    *key = (Typed){.op = op, .given = given, .floatX = floatX};
+static Typed *typed_slot(Session *s, const Op *op, const Props *given, size_t nin,
+                         const Type *const *in, DType floatX) {
+    OpTable *t = op_table(s);
+    if (!t->typed) t->typed = NEW_N(t->arena, TYPED_SIZE, Typed);
+    uint64_t h = hash_mix(in_page(op), in_page(given) + (uint64_t)floatX);
     for (size_t i = 0; i < nin; i++)
-        key->in[i] = in[i];
-    return true;
+        h = hash_mix(h, in[i]->id);
+    return &t->typed[h % TYPED_SIZE];
 }
 
 const Typed *typed_find(const Graph *g, const Op *op, const Props *given, VarList in,
                         DType floatX) {
-    Typed key;
-    const Type *type[TYPED_IN];
-    for (size_t i = 0; i < in.n && i < TYPED_IN; i++)
+    const Type *type[TYPED_IN] = {NULL};
+    if (!is_cached(op, in.n)) return NULL;
+    for (size_t i = 0; i < in.n; i++)
         type[i] = var_type(g, in.p[i]);
-    if (!typed_key(op, given, in.n, type, floatX, &key)) return NULL;
-    const Typed *t = typed_slot(g->s, &key);
-    bool same = t->op == op && t->given == given && t->floatX == floatX;
-    for (size_t i = 0; i < TYPED_IN && same; i++)
-        same = t->in[i] == key.in[i];
+    const Typed *t = typed_slot(g->s, op, given, in.n, type, floatX);
+    bool same =
+        t->op == op && t->given == given && t->nin == in.n && t->floatX == floatX;
+    for (size_t i = 0; i < in.n && same; i++)
+        same = t->in[i] == type[i];
     return same ? t : NULL;
 }
 
 void typed_keep(const Infer *in, const Props *given) {
-    Typed key;
-    if (in->nout != 1 || *in->looked ||
-        !typed_key(in->op, given, in->nin, in->type, in->floatX, &key))
-        return;
-    key.props = in->props;
-    key.out = in->out[0];
-    *typed_slot(in->s, &key) = key;
+    if (in->nout != 1 || *in->looked || !is_cached(in->op, in->nin)) return;
+    Typed *t = typed_slot(in->s, in->op, given, in->nin, in->type, in->floatX);
+    *t = (Typed){.op = in->op,
+                 .given = given,
+                 .props = in->props,
+                 .out = in->out[0],
+                 .floatX = in->floatX,
+                 .nin = in->nin};
+    for (size_t i = 0; i < in->nin; i++)
+        t->in[i] = in->type[i];
 }

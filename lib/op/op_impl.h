@@ -12,15 +12,15 @@ typedef struct OpName {
 } OpName;
 /* A cached call (infer_cache.c): `given` are the props asked for (NULL: all defaults),
  * `props` those of the Apply. */
-enum { TYPED_IN = 3 };
+enum { TYPED_IN = 5 };
 typedef struct Typed {
     const Op *op;
     const Props *given, *props;
-    const Type *in[TYPED_IN]; /* NULL-terminated unless full */
-    const Type *out;
+    const Type *in[TYPED_IN], *out;
     DType floatX;
+    size_t nin;
 } Typed;
-/* NULL: not cached. */
+/* NULL: not cached. An op's `expand` comes before what is found. */
 const Typed *typed_find(const Graph *g, const Op *op, const Props *given, VarList in,
                         DType floatX);
 /* in->props, in->type and in->out describe an Apply whose inputs needed no coercion. */
