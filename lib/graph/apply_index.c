@@ -73,6 +73,8 @@ static void put_again(ApplyIndex *x, const Graph *g, ApplyId a) {
     apply_index_put(x, (ApplySlot){slot_at(x, p, i), p.mark}, a);
 }
 
+/* Half full at most. It grows when three quarters are: what sweeps add to a graph fits
+ * in between, and to place all anew reads every Apply. */
 static void grow(ApplyIndex *x, const Graph *g, size_t n) {
     size_t size = x->slot ? x->mask + 1 : FIRST_SLOTS;
     while (size / 2 < n)
@@ -87,7 +89,7 @@ static void grow(ApplyIndex *x, const Graph *g, size_t n) {
 }
 
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n) {
-    if (!x->slot || (x->mask + 1) / 2 < n) grow(x, g, n);
+    if (!x->slot || (x->mask + 1) / 4 * 3 < n) grow(x, g, n);
 }
 
 void apply_index_free(ApplyIndex *x) {
