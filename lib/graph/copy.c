@@ -19,6 +19,7 @@ typedef struct GraphCopy {
     const Graph *src;
     WantedFunctions *wanted;
     bool intern;
+    bool listed;    /* leaves have the names that src lists for them */
     bool taken;     /* Applies move down in src's own tables, which dst has now */
     Graph *ending;  /* src, if it gives up its tables; else NULL */
     ApplyId *order; /* Applies as they are numbered; NULL: each node is appended when
@@ -41,21 +42,25 @@ static void copy_leaf_ref(Graph *dst, Var to, const Graph *src, Var from) {
     if (ref && !leaf_ref(dst, to)) leaf_set_ref(dst, to, ref->file, ref->key);
 }
 
-Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
-    const Type *t = var_type(src, v);
+static Var copy_leaf(Graph *dst, const Graph *src, Var v, bool intern, bool listed) {
     LeafKind kind = var_leaf(src, v);
     uint32_t number = src->var[v].owner; /* src may be dst: its arrays may move */
+    Sym name = src->leaf[number].name;
     Var x = VAR_NONE;
-    if (kind == LEAF_DIM) return graph_dim(dst, src->leaf[number].name);
-    if (kind == LEAF_INPUT) return graph_input(dst, src->leaf[number].name, t);
-    if (kind == LEAF_SHARED) {
-        x = graph_shared(dst, src->leaf[number].name, t);
-        value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
-    } else {
+    if (kind == LEAF_DIM) return graph_dim(dst, name);
+    if (kind == LEAF_CONST) {
         x = graph_share_const(dst, src, v, intern);
         copy_leaf_ref(dst, x, src, v);
+        return x;
     }
+    x = graph_named_leaf(dst, kind, var_type(src, v), name, listed);
+    if (kind == LEAF_SHARED)
+        value_copy_view(var_leafrec(dst, x)->value, src->leaf[number].value);
     return x;
+}
+
+Var graph_copy_leaf(Graph *dst, const Graph *src, Var v, bool intern) {
+    return copy_leaf(dst, src, v, intern, false);
 }
 
 void graph_copy_leaves(Graph *dst, const Graph *fn, bool intern, Var *map) {
@@ -206,7 +211,7 @@ static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
 static void emit_leaf(GraphCopy *c, Var v) {
     if (c->id[v] != VAR_NONE) return;
     if (!c->order) {
-        c->id[v] = graph_copy_leaf(c->dst, c->src, v, c->intern);
+        c->id[v] = copy_leaf(c->dst, c->src, v, c->intern, c->listed);
         return;
     }
     c->leaf[c->nleaf++] = v;
@@ -340,7 +345,7 @@ static void write_applies(GraphCopy *c) {
 /* The leaves before what is numbered `end`. */
 static void write_leaves(GraphCopy *c, uint32_t *done, Var end) {
     for (; c->dst->nvar < end && *done < c->nleaf; ++*done)
-        graph_copy_leaf(c->dst, c->src, c->leaf[*done], false);
+        copy_leaf(c->dst, c->src, c->leaf[*done], false, c->listed);
     if (c->dst->nvar != end) bug("variable %u became %u", end, c->dst->nvar);
 }
 
@@ -374,10 +379,25 @@ static Var copied_id(const GraphCopy *c, Var v) {
     return v == VAR_NONE ? VAR_NONE : c->id[resolve_forward(c, v)];
 }
 
+/* Is it the name that the leaf has by itself? */
+static bool is_own_name(const Graph *g, VarName n) {
+    LeafKind leaf = var_leaf(g, n.var);
+    return (leaf == LEAF_INPUT || leaf == LEAF_SHARED) &&
+           var_leafrec(g, n.var)->name == n.name;
+}
+
+/* Then no other variable has a name of theirs. */
+static bool lists_leaves(const Graph *g) {
+    size_t own = 0;
+    for (size_t i = 0; i < g->names.n; i++)
+        own += is_own_name(g, g->names.p[i]);
+    return own == g->inputs.n + g->shared.n;
+}
+
 static void copy_names(GraphCopy *c) {
-    vec_reserve(c->dst->s, &c->dst->names, c->src->names.n);
     for (size_t i = 0; i < c->src->names.n; i++) {
         VarName n = c->src->names.p[i];
+        if (is_own_name(c->src, n)) continue; /* its leaf has it */
         LeafKind leaf = var_leaf(c->src, n.var);
         bool own = leaf == LEAF_INPUT || leaf == LEAF_SHARED;
         Var v = own ? c->id[n.var] : copied_id(c, n.var);
@@ -490,6 +510,8 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     c.open = NEW_N(a, src->napply, uint8_t);
     c.effect = NEW_N(a, src->effects.n, Var);
     copy_graph_facts(dst, src);
+    c.listed = lists_leaves(src);
+    vec_reserve(dst->s, &dst->names, src->names.n);
     need_roots(&c, a, how->roots);
     if (c.taken || c.intern) {
         reserve_needed(&c);

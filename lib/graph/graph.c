@@ -344,11 +344,21 @@ static Var append_leaf(Graph *g, LeafKind kind, const Type *t, Sym name) {
     return v;
 }
 
-Var graph_input(Graph *g, Sym name, const Type *t) {
-    Var v = append_leaf(g, LEAF_INPUT, t, name);
-    vec_push(g->s, &g->inputs, v);
-    graph_name(g, v, name);
+Var graph_named_leaf(Graph *g, LeafKind kind, const Type *t, Sym name, bool listed) {
+    Var v = append_leaf(g, kind, t, name);
+    if (kind == LEAF_INPUT)
+        vec_push(g->s, &g->inputs, v);
+    else
+        vec_push(g->s, &g->shared, v);
+    if (listed)
+        names_take_over(g, v, name);
+    else
+        graph_name(g, v, name);
     return v;
+}
+
+Var graph_input(Graph *g, Sym name, const Type *t) {
+    return graph_named_leaf(g, LEAF_INPUT, t, name, false);
 }
 
 void graph_first_inputs(Graph *g, size_t n, const Sym *name, const Type *const *t) {
@@ -357,17 +367,12 @@ void graph_first_inputs(Graph *g, size_t n, const Sym *name, const Type *const *
     vec_reserve(g->s, &g->inputs, n);
     vec_reserve(g->s, &g->names, n);
     for (size_t i = 0; i < n; i++) {
-        Var v = append_leaf(g, LEAF_INPUT, t[i], name[i]);
-        vec_push(g->s, &g->inputs, v);
-        names_take_over(g, v, name[i]);
+        graph_named_leaf(g, LEAF_INPUT, t[i], name[i], true);
     }
 }
 
 Var graph_shared(Graph *g, Sym name, const Type *t) {
-    Var v = append_leaf(g, LEAF_SHARED, t, name);
-    vec_push(g->s, &g->shared, v);
-    graph_name(g, v, name);
-    return v;
+    return graph_named_leaf(g, LEAF_SHARED, t, name, false);
 }
 
 void graph_init_shared(Graph *g, Var shared, Var value) {

@@ -95,6 +95,8 @@ void names_forget(struct GraphPriv *p); /* frees what names.c keeps */
 /* For a copy of a graph: adds a name unless a leaf of the copy has it. No name may come
  * twice, and nothing may have looked for a name since the leaves got theirs. */
 void names_take_over(Graph *g, Var v, Sym name);
+/* An input or shared variable; listed: its name is only taken over. */
+Var graph_named_leaf(Graph *g, LeafKind kind, const Type *t, Sym name, bool listed);
 /* What finds nodes by what they are and by name: a copy reads neither. */
 void graph_forget_tables(Graph *g);
 
