@@ -515,7 +515,7 @@ Var graph_const_value(Graph *g, const Type *t, const Value *v) {
     return append_const(g, t, v, NULL, false);
 }
 
-Var graph_const_number(Graph *g, DType d, const void *bytes) {
+Var graph_const_number(Graph *g, DType d, const void *bytes, bool intern) {
     struct GraphPriv *p = g->priv;
     size_t size = dtype_size(d);
     if (!p->number) p->number = mem_zalloc(g->s, RECENT_NUMBERS, sizeof *p->number);
@@ -527,7 +527,7 @@ Var graph_const_number(Graph *g, DType d, const void *bytes) {
         *recent = number_new(g, d, bytes);
     }
     return append_const(g, type_scalar(g->s, d), *recent,
-                        &(Leaf){.value = *recent, .number = true}, false);
+                        &(Leaf){.value = *recent, .number = true}, intern);
 }
 
 /* ---- Applies ---- */

@@ -164,7 +164,7 @@ Var graph_const_value(Graph *g, const Type *t,
                       const Value *v); /* none, slice, random, ... */
 /* A constant number, made of its bytes; recent ones of the same bits share their value,
  * so that a number which the text repeats is stored once. */
-Var graph_const_number(Graph *g, DType d, const void *bytes);
+Var graph_const_number(Graph *g, DType d, const void *bytes, bool intern);
 /* A copy of the constant c of `from`; all copies share the value. */
 Var graph_share_const(Graph *g, const Graph *from, Var c, bool intern);
 /* The constant came from there; the texts are copied, `key` may be NULL. */

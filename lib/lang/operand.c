@@ -188,7 +188,7 @@ static bool store_flat_literals(Compiler *c, const Node *n, const ConstForm *for
 static bool number_const(Compiler *c, const Node *n, const ConstForm *form, Var *out) {
     _Alignas(16) char bytes[16];
     *out = literal_store(c->s, &n->lit, form->dtype, form->convert, n->at, bytes)
-               ? graph_const_number(c->b->g, form->dtype, bytes)
+               ? graph_const_number(c->b->g, form->dtype, bytes, false)
                : VAR_NONE;
     return *out != VAR_NONE;
 }

@@ -13,8 +13,7 @@ static Var const_from_tensor(Builder *b, bool ok, Tensor *t) {
 }
 
 Var const_int(Builder *b, int64_t v) {
-    Tensor t;
-    return const_from_tensor(b, tensor_scalar_int(b->s, DT_INT64, v, &t), &t);
+    return graph_const_number(b->g, DT_INT64, &v, b->intern);
 }
 
 Var const_number(Builder *b, DType d, double v) {

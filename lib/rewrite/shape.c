@@ -327,7 +327,7 @@ static bool lift_all_dims(Rewriter *r, ApplyId id, Var *out) {
 
 bool shape_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
-    if (a->op == op_known(r->s, OP_SHAPE)) return lift_all_dims(r, id, out);
+    if (rw_is(r, a, OP_SHAPE)) return lift_all_dims(r, id, out);
     const Prop *axis = rewriter_prop(r, a, "axis");
     Var x = rewriter_input(r, id, 0);
     int ndim = var_type(r->g, x)->ndim;
@@ -451,7 +451,7 @@ Var rewriter_repeated_value(Rewriter *r, Var v) {
         return first_element_const(r, v);
     if (id == APPLY_NONE) return VAR_NONE;
     const Apply *a = &r->g->apply[id];
-    if (a->op == op_known(r->s, OP_BROADCAST_TO)) return rewriter_input(r, id, 0);
+    if (rw_is(r, a, OP_BROADCAST_TO)) return rewriter_input(r, id, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE)) return const_number(&r->b, d, 0);
     if (rw_is(r, a, OP_ONES_LIKE)) return const_number(&r->b, d, 1);
     if (rw_is(r, a, OP_EXPAND_DIMS) || rw_is(r, a, OP_SQUEEZE))

@@ -173,7 +173,7 @@ static void test_merging(void) {
 }
 
 static Var float_number(Graph *g, double v) {
-    return graph_const_number(g, DT_FLOAT64, &v);
+    return graph_const_number(g, DT_FLOAT64, &v, false);
 }
 
 static void test_numbers(void) {
@@ -185,7 +185,7 @@ static void test_numbers(void) {
     Var zero = float_number(g, 0.0), minus = float_number(g, -0.0);
     CHECK(var_const(g, zero) != var_const(g, minus));
     int64_t i = 0;
-    Var whole = graph_const_number(g, DT_INT64, &i);
+    Var whole = graph_const_number(g, DT_INT64, &i, false);
     CHECK(var_type(g, whole)->dtype == DT_INT64 &&
           tensor_i64(var_const(g, whole), 0) == 0);
     for (int k = 0; k < 1000; k++) { /* more than are remembered */
