@@ -480,11 +480,12 @@ static void start_interning(Graph *g) {
 /* `from`: a leaf that has v itself, which the new one shares; else NULL. */
 static Var append_const(Graph *g, const Type *t, const Value *v, const Leaf *from,
                         bool intern) {
+    uint64_t hash = 0;
     if (intern) {
         start_interning(g);
         ConstKey k = {g, t, v};
-        uint32_t have =
-            index_find(&g->priv->const_index, const_hash(t, v), is_same_const, &k);
+        hash = const_hash(t, v);
+        uint32_t have = index_find(&g->priv->const_index, hash, is_same_const, &k);
         if (have != UINT32_MAX) return g->leaf[have].var;
     }
     Leaf shared = from ? *from : (Leaf){0}; /* g's leaves may move */
@@ -496,7 +497,10 @@ static Var append_const(Graph *g, const Type *t, const Value *v, const Leaf *fro
         l->number = true, l->value = number_new(g, v->t.dtype, v->t.data);
     else
         value_copy_view(leaf_value_new(g, l), v);
-    if (g->priv->interning) index_const_leaf(g, g->nleaf - 1);
+    if (intern)
+        index_add(&g->priv->const_index, hash, g->nleaf - 1);
+    else if (g->priv->interning)
+        index_const_leaf(g, g->nleaf - 1);
     return x;
 }
 
