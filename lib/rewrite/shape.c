@@ -566,9 +566,25 @@ static bool sink_smaller(Rewriter *r, ApplyId id, Var *out) {
     return (out[0] = v) != VAR_NONE && var_type(r->g, v) == to;
 }
 
+/* May rewriter_repeated_value find one? Most constants are single numbers. */
+static bool may_repeat(Rewriter *r, Var v) {
+    static const KnownOp repeats[] = {OP_BROADCAST_TO, OP_ZEROS_LIKE, OP_ONES_LIKE,
+                                      OP_EXPAND_DIMS,  OP_SQUEEZE,    OP_FULL,
+                                      OP_FULL_LIKE};
+    ApplyId id = var_owner(r->g, v);
+    bool may = var_is_const(r->g, v) && var_type(r->g, v)->ndim > 0;
+    for (size_t k = 0; id != APPLY_NONE && k < sizeof repeats / sizeof *repeats; k++)
+        may |= rw_is(r, &r->g->apply[id], repeats[k]);
+    return may;
+}
+
 bool sink_pass(Rewriter *r, ApplyId id, Var *out) {
     const Apply *a = &r->g->apply[id];
+    bool any = false;
     if (!a->op->elemwise || a->nin > 8 || a->nout != 1) return false;
+    for (size_t i = 0; i < a->nin; i++)
+        any |= may_repeat(r, rewriter_input(r, id, i));
+    if (!any) return false;
     if (sink_all_operands(r, id, out)) return true;
     for (size_t i = 0; i < r->g->apply[id].nin && r->g->apply[id].nin > 1; i++)
         if (sink_operand(r, id, i, out)) return true;
