@@ -111,7 +111,8 @@ void wanted_free(WantedFunctions *w) {
 /* Each variable leads to its last replacement from now on. */
 static void shorten_chains(Var *to, Var n) {
     for (Var v = 0; v < n; v++) {
-        Var end = v;
+        Var end = to[v];
+        if (to[end] == end) continue; /* most often v itself */
         for (uint32_t steps = 0; to[end] != end; end = to[end])
             if (steps++ > n) bug("variables replace each other in a cycle");
         for (Var u = v, next; to[u] != end; u = next) {
@@ -291,11 +292,11 @@ static void emit_needed(GraphCopy *c) {
         emit_leaf(c, c->src->inputs.p[i]);
     for (Var v = 0; v < c->src->nvar; v++) {
         Var x = resolve_forward(c, v);
-        ApplyId a = var_owner(c->src, x);
         if (var_leaf(c->src, v) != LEAF_NOT) {
             if (c->need[v] || var_leaf(c->src, v) == LEAF_SHARED) emit_leaf(c, v);
-        } else if (a != APPLY_NONE && c->need_apply[a] && c->id[x] == VAR_NONE) {
-            emit_with_inputs(c, a);
+        } else if (c->id[x] == VAR_NONE) {
+            ApplyId a = var_owner(c->src, x);
+            if (a != APPLY_NONE && c->need_apply[a]) emit_with_inputs(c, a);
         }
     }
 }
@@ -331,14 +332,15 @@ static void write_applies(GraphCopy *c) {
     Graph *d = c->dst;
     uint32_t nin = 0;
     for (uint32_t i = 0; i < c->napply; i++) {
-        Apply *p = &d->apply[d->napply++];
-        *p = c->src->apply[c->order[i]];
-        p->in = nin, nin += p->nin;
-        c->order[i] = p->out;
-        p->out = c->id[p->out];
-        if (p->serial) p->serial = ++d->priv->serial;
-        if (c->wanted) wanted_add_props(c->wanted, p->props);
+        Apply p = c->src->apply[c->order[i]];
+        c->order[i] = p.out;
+        p.out = c->id[p.out];
+        p.in = nin, nin += p.nin;
+        if (p.serial) p.serial = ++d->priv->serial;
+        if (c->wanted) wanted_add_props(c->wanted, p.props);
+        d->apply[i] = p;
     }
+    d->napply = c->napply;
     if (c->ending) c->ending->apply = give_up(c->ending->apply);
 }
 
