@@ -278,6 +278,14 @@ static uint32_t find_set(Fuse *f, uint32_t x) {
     return x;
 }
 
+/* The place of shapes serves: nothing asks for them once ranks are known. */
+static void begin_sets(Fuse *f) {
+    f->set = f->shape;
+    f->shape = NULL;
+    for (ApplyId id = 0; id < f->g->napply; id++)
+        f->set[id] = id;
+}
+
 static void unite_sets(Fuse *f, uint32_t x, uint32_t y) {
     x = find_set(f, x), y = find_set(f, y);
     if (x < y)
@@ -308,26 +316,28 @@ typedef struct FuseGroups {
     ApplyId *member;
 } FuseGroups;
 
-/* Numbers the groups by their first member; the lists are put in `to`. Earlier lists in
- * f->lists end. */
-static FuseGroups list_groups(Fuse *f, Arena *to) {
+/* Numbers the groups by their first member. Lists that are there have room: sets only
+ * grow. */
+static void list_groups(Fuse *f, FuseGroups *x) {
     arena_reset(f->lists);
     uint32_t n = f->g->napply, *number = NEW_N(f->lists, n, uint32_t);
     uint32_t *at = NEW_N(f->lists, n + 2, uint32_t);
-    FuseGroups x = {0};
+    x->n = 0;
     for (ApplyId id = 0; id < n; id++) {
         if (!f->is[id].member) continue;
         uint32_t root = find_set(f, id); /* the first of its set */
-        number[id] = root == id ? x.n++ : number[root];
+        number[id] = root == id ? x->n++ : number[root];
         at[number[id] + 1]++;
     }
-    for (uint32_t k = 0; k < x.n; k++)
+    for (uint32_t k = 0; k < x->n; k++)
         at[k + 1] += at[k];
-    x.first = arena_copy(to, at, (x.n + 1) * sizeof *at);
-    x.member = NEW_N(to, x.first[x.n], ApplyId);
+    if (!x->first) {
+        x->first = NEW_N(f->a, x->n + 1U, uint32_t);
+        x->member = NEW_N(f->a, at[x->n], ApplyId);
+    }
+    memcpy(x->first, at, (x->n + 1) * sizeof *at);
     for (ApplyId id = 0; id < n; id++)
-        if (f->is[id].member) x.member[at[number[id]]++] = id;
-    return x;
+        if (f->is[id].member) x->member[at[number[id]]++] = id;
 }
 
 /* ---- lifting ---- */
@@ -480,7 +490,6 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->grouping, (VarList){0});
     f->room = NEW_N(f->grouping, g->napply, uint32_t);
     f->rank = NEW_N(f->grouping, g->napply, uint32_t);
-    f->set = NEW_N(f->grouping, g->napply, uint32_t);
     f->seen = NEW_N(f->a, g->nvar, uint32_t);
     f->outside = NEW_N(f->a, g->nvar, uint32_t); /* and inner */
     compare_shapes(f);
@@ -488,28 +497,22 @@ static void fuse_open(Fuse *f, Rewriter *r) {
         if (var_owner(g, v) == APPLY_NONE) f->shape[v] = shape_number(f, v);
 }
 
-static FuseGroups keep_lists(Fuse *f, const FuseGroups *x) {
-    return (FuseGroups){
-        .n = x->n,
-        .first = arena_copy(f->a, x->first, (x->n + 1) * sizeof *x->first),
-        .member = arena_copy(f->a, x->member, x->first[x->n] * sizeof *x->member)};
-}
-
 static FuseGroups find_groups(Fuse *f) {
+    FuseGroups x = {0};
     assign_low_ranks(f);
     lift_members(f);
-    for (ApplyId id = 0; id < f->g->napply; id++)
-        f->set[id] = id;
+    begin_sets(f);
     unite_equal_ranks(f);
-    FuseGroups low = list_groups(f, f->lists);
-    bool lifted = lift_groups(f, &low);
+    list_groups(f, &x);
+    bool lifted = lift_groups(f, &x);
     if (lifted) unite_equal_ranks(f); /* neighbours may have equal ranks now */
     if (f->small) {
-        low = list_groups(f, f->lists);
-        unite_numbers(f, &low);
+        list_groups(f, &x);
+        unite_numbers(f, &x);
     }
     fuse_find_ends(f);
-    return lifted || f->small ? list_groups(f, f->a) : keep_lists(f, &low);
+    if (lifted || f->small) list_groups(f, &x);
+    return x;
 }
 
 /* Only other ops read what each group that reads it computes itself. */
