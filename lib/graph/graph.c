@@ -582,7 +582,7 @@ Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
     if (merges) {
         ApplyKey k = {g, p->op, p->props, p->nin, g->in + g->nin};
         start_interning(g);
-        ApplyId have = find_apply(g, &k, &slot);
+        ApplyId have = apply_index_find(&g->priv->apply_index, &k, &slot);
         if (have != APPLY_NONE) return g->apply[have].out;
     }
     const ApplyId a = g->napply++;

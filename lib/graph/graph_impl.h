@@ -28,9 +28,9 @@ void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
-/* For a copy in g, which has room: adds an Apply like p, of results like those of
- * `out`, which reads the inputs behind g's last; with `intern` merges. Returns its
- * first output. */
+/* For a copy in g, whose tables and index have room: adds an Apply like p, of results
+ * like those of `out`, which reads the inputs behind g's last; with `intern` merges.
+ * Returns its first output. */
 Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
                       bool intern);
 

@@ -68,10 +68,11 @@ static uint32_t known_shape(const Fuse *f, const Type *t) {
     return type_tensor(f->g->s, DT_BOOL, t->ndim, t->dim)->id;
 }
 
-/* A graph has few types: each is looked at once. */
-static void know_shapes(Fuse *f) {
+/* A graph has few types: each is looked at once. False: some shapes aren't known. */
+static bool know_shapes(Fuse *f) {
     const Graph *g = f->g;
     uint32_t last = 0;
+    bool all = true;
     for (Var v = 0; v < g->nvar; v++)
         if (var_type(g, v)->id > last) last = var_type(g, v)->id;
     uint32_t *of_type = NEW_N(f->lists, (size_t)last + 1, uint32_t);
@@ -79,7 +80,9 @@ static void know_shapes(Fuse *f) {
         uint32_t *shape = &of_type[var_type(g, v)->id]; /* 1 more than it is */
         if (!*shape) *shape = known_shape(f, var_type(g, v)) + 1;
         f->known[v] = *shape - 1;
+        all &= f->known[v] != 0;
     }
+    return all;
 }
 
 /* Where types leave dims open, ops tell that shapes are equal: u[1:] and u[:-1] are
@@ -90,7 +93,7 @@ static void compare_shapes(Fuse *f) {
     f->known = NEW_N(f->grouping, g->nvar, uint32_t);
     for (Var v = 0; v < g->nvar; v++)
         f->same[v] = v;
-    know_shapes(f);
+    if (know_shapes(f)) return;
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *a = &g->apply[id];
         const Type *to = var_type(g, a->out);

@@ -24,9 +24,10 @@ static bool others_come_before(const Fuse *f, ApplyId id, ApplyId maker) {
 
 static bool may_end(const Fuse *f, ApplyId id) {
     const Apply *a = &f->g->apply[id];
-    uint32_t k = streamed_input(f->g, id);
-    if (!op_rare(a->op)->streams || a->nin <= k || a->nin > STREAM_INPUTS ||
-        a->nout != 1 || a->serial || !f->live[a->out])
+    const OpRare *rare = op_rare(a->op);
+    uint32_t k = rare->streamed;
+    if (!rare->streams || a->nin <= k || a->nin > STREAM_INPUTS || a->nout != 1 ||
+        a->serial || !f->live[a->out])
         return false;
     for (uint32_t i = 0; i < a->nin; i++)
         if (var_type(f->g, apply_in(f->g, id)[i])->kind != TYPE_TENSOR) return false;
