@@ -1,6 +1,7 @@
 /* The graph row: appending, merging, names, copies with replacements, imports,
  * comparison. Chains of 100,000 Applies go through every walk: none may recurse. */
 #include "graph/graph_impl.h"
+#include "graph/replace.h"
 #include "op/op.h"
 #include "test.h"
 
@@ -135,6 +136,12 @@ static void test_names_of_copies(void) {
         CHECK(c->names.n == (first == 2 ? 5U : first == 3 ? 3U : 4U), "%d", first);
         graph_free(c);
     }
+    graph_unname(g, sym(s, "x"));
+    graph_name(g, z, sym(s, "x"));
+    Graph *c = graph_copy(g, ROOTS_RUN | ROOTS_NAMED, NULL, false, NULL);
+    CHECK(graph_find(c, sym(s, "x")) == c->inputs.p[0], "an input's name is its own");
+    CHECK(c->names.n == 4 && graph_find(c, sym(s, "z")) == c->outputs.p[0].var);
+    graph_free(c);
     graph_free(g);
 }
 
@@ -172,6 +179,38 @@ static void test_merging(void) {
     graph_free(g);
 }
 
+/* The table of what may merge grows, and some Applies get other inputs before that. */
+static void test_merging_many(void) {
+    enum { MANY = 3000, MOVED = 100 };
+    Graph *g = graph_new(s);
+    Var x[MANY], sum[MANY];
+    for (int i = 0; i < MANY; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "x%d", i);
+        x[i] = input(g, name);
+    }
+    for (int i = 0; i < MANY; i++) {
+        Var in[] = {x[i], x[i * 7 % MANY]}, moved[] = {x[i], x[(i + 1) % MANY]};
+        sum[i] = app(g, &add, 2, in, true);
+        if (i % MOVED == 0) graph_replace_inputs(g, var_owner(g, sum[i]), moved);
+    }
+    for (int i = 0; i < MANY; i++) {
+        Var in[] = {x[i], i % MOVED == 0 ? x[(i + 1) % MANY] : x[i * 7 % MANY]};
+        CHECK(graph_equal_apply(g, &add, none, 2, in) == var_owner(g, sum[i]));
+        CHECK(app(g, &add, 2, in, true) == sum[i]);
+    }
+    CHECK(g->napply == MANY);
+    for (int i = 0; i < MANY; i++)
+        output(g, "y", sum[i]);
+    Graph *copy = graph_copy(g, ROOTS_RUN, NULL, true, NULL);
+    ApplyId at, bt;
+    Str why = STR(s);
+    CHECK(graph_equal(g, copy, &at, &bt, &why), "%s", str_text(&why));
+    str_free(&why);
+    graph_free(copy);
+    graph_free(g);
+}
+
 static Var float_number(Graph *g, double v) {
     return graph_const_number(g, DT_FLOAT64, &v, false);
 }
@@ -188,6 +227,12 @@ static void test_numbers(void) {
     Var whole = graph_const_number(g, DT_INT64, &i, false);
     CHECK(var_type(g, whole)->dtype == DT_INT64 &&
           tensor_i64(var_const(g, whole), 0) == 0);
+    Var merged = graph_const_number(g, DT_INT64, &i, true);
+    CHECK(merged == whole && graph_const_number(g, DT_INT64, &i, true) == whole);
+    CHECK(graph_const_number(g, DT_INT64, &i, false) != whole);
+    double same = 2.5;
+    CHECK(graph_const_number(g, DT_FLOAT64, &same, true) == a &&
+          number(g, 2.5, true) == a);
     for (int k = 0; k < 1000; k++) { /* more than are remembered */
         Var v = float_number(g, k);
         CHECK(*(double *)var_const(g, v)->data == k && var_type(g, v) == f64);
@@ -598,6 +643,7 @@ int main(void) {
     test_names_at_once();
     test_names_of_copies();
     test_merging();
+    test_merging_many();
     test_numbers();
     test_number_values();
     test_many_numbers();

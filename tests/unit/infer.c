@@ -301,6 +301,27 @@ static bool of_length(Infer *in) {
 static const Op copied = {.name = "copied", .in = "x", .type = of_types};
 static const Op sized = {.name = "sized", .in = "x, n: int", .type = of_length};
 
+/* An op with five inputs, and one that another op may stand for: by itself it can be in
+ * a graph. */
+static int expand_runs;
+static bool stand_in(Builder *to, const Op *op, const Props *p, size_t nin,
+                     const Var *in, Var *out) {
+    (void)op, (void)p, (void)nin;
+    expand_runs++;
+    if (var_type(to->g, in[0])->ndim == 0) *out = in[0];
+    return true;
+}
+static bool never_runs(Call *c) {
+    (void)c;
+    return false;
+}
+static const Op five = {.name = "five", .in = "a, b, c, d, e", .type = of_types},
+                either = {.name = "either",
+                          .in = "x",
+                          .type = of_types,
+                          .expand = stand_in,
+                          .perform = never_runs};
+
 static const char *type_of(const Op *op, Var x, Var n) {
     Var in[2] = {x, n};
     return type_str(s, var_type(g, op_apply1(&b, op, NULL, n == VAR_NONE ? 1 : 2, in)));
@@ -318,6 +339,29 @@ static void test_typed_once(void) {
     /* the same types, but not the same result */
     CHECK_STR(type_of(&sized, x, num(3)), "float32[3]");
     CHECK(of_length_runs == 2);
+    Var in[] = {x, y, x, y, x}, other[] = {x, y, x, y, z};
+    of_types_runs = 0;
+    op_apply1(&b, &five, NULL, 5, in);
+    op_apply1(&b, &five, NULL, 5, in);
+    CHECK(of_types_runs == 1);
+    op_apply1(&b, &five, NULL, 5, other);
+    CHECK(of_types_runs >= 2, "one type differs");
+}
+
+static void test_typed_after_expand(void) {
+    Var x = input("ex", "float32[m]"), scalar = input("es", "float32");
+    const Props *props = op_signature(s, &either)->defaults;
+    const Type *out[OUT_MAX];
+    of_types_runs = 0;
+    for (int i = 0; i < 3; i++)
+        CHECK(op_apply1(&b, &either, NULL, 1, &x) != x);
+    CHECK(expand_runs == 3, "what may stand for a call is asked each time");
+    CHECK(op_apply1(&b, &either, NULL, 1, &scalar) == scalar);
+    of_types_runs = 0;
+    for (int i = 0; i < 3; i++)
+        CHECK(op_infer(g, &either, props, (VarList){1, &x}, NOWHERE, out) == 1 &&
+              out[0] == var_type(g, x));
+    CHECK(of_types_runs == 1);
 }
 
 int main(void) {
@@ -332,6 +376,7 @@ int main(void) {
     test_wants();
     test_broadcast();
     test_typed_once();
+    test_typed_after_expand();
     CHECK(diag_count(s) == 0);
     session_free(s);
     return TEST_END("infer");
