@@ -205,7 +205,7 @@ static void assign_low_ranks(Fuse *f) {
             ApplyId maker = var_owner(f->g, v);
             if (maker == APPLY_NONE) continue;
             uint32_t least = f->rank[maker] + !can_share_group(f, maker, id) +
-                             fuse_is_written(f->g, id, (uint32_t)i);
+                             fuse_is_written(a, (uint32_t)i);
             if (f->rank[id] < least) f->rank[id] = least;
         }
     }
@@ -356,9 +356,10 @@ static uint32_t rank_to_write(Fuse *f, const FuseGroups *groups, uint32_t k) {
         uint32_t at = f->clients.first[v];
         if (f->root[v] || f->clients.first[v + 1] - at != 1) continue;
         ApplyId end = f->clients.client[at];
-        for (uint32_t j = 0; j < f->g->apply[end].nin; j++) {
+        const Apply *a = &f->g->apply[end];
+        for (uint32_t j = 0; fuse_writes(a) && j < a->nin; j++) {
             ApplyId other = var_owner(f->g, apply_in(f->g, end)[j]);
-            if (other == APPLY_NONE || !fuse_is_written(f->g, end, j)) continue;
+            if (other == APPLY_NONE || !fuse_is_written(a, j)) continue;
             if (f->is[other].member && find_set(f, other) == own) return 0;
             if (f->rank[other] >= most) most = f->rank[other] + 1;
         }

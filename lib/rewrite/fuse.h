@@ -98,11 +98,13 @@ static inline bool fuse_is_constant(const Fuse *f, Var v) {
     return var_is_const(f->g, v) && var_type(f->g, v)->kind == TYPE_TENSOR &&
            var_type(f->g, v)->ndim == 0;
 }
-/* Is input k read by an op that may end a group, besides what it takes in pieces? Ranks
- * leave room for the group behind it. */
-static inline bool fuse_is_written(const Graph *g, ApplyId id, uint32_t k) {
-    const OpRare *rare = op_rare(g->apply[id].op);
-    return rare->streams && g->apply[id].nin > 1 && k != rare->streamed;
+/* May the op end a group, and does it read inputs besides what it takes in pieces? */
+static inline bool fuse_writes(const Apply *a) {
+    return op_rare(a->op)->streams && a->nin > 1;
+}
+/* Is input k one of these? Ranks leave room for the group behind it. */
+static inline bool fuse_is_written(const Apply *a, uint32_t k) {
+    return fuse_writes(a) && k != op_rare(a->op)->streamed;
 }
 /* Finds the ops that may end a group, by ranks. */
 void fuse_find_ends(Fuse *f);
