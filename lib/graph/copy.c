@@ -456,8 +456,10 @@ static void copy_interface(GraphCopy *c, unsigned roots) {
     }
     for (size_t i = 0; i < g->effects.n; i++)
         vec_push(d->s, &d->effects, var_owner(d, c->id[c->effect[i]]));
-    for (size_t i = 0; i < g->kept.n; i++)
-        vec_push(d->s, &d->kept, copied_id(c, g->kept.p[i]));
+    for (size_t i = 0; i < g->kept.n; i++) {
+        Var v = copied_id(c, g->kept.p[i]);
+        if (v != VAR_NONE) vec_push(d->s, &d->kept, v);
+    }
     d->until = copied_id(c, g->until);
 }
 

@@ -366,9 +366,8 @@ void graph_first_inputs(Graph *g, size_t n, const Sym *name, const Type *const *
     graph_reserve_last(g, 0, (uint32_t)n, 0, (uint32_t)n);
     vec_reserve(g->s, &g->inputs, n);
     vec_reserve(g->s, &g->names, n);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         graph_named_leaf(g, LEAF_INPUT, t[i], name[i], true);
-    }
 }
 
 Var graph_shared(Graph *g, Sym name, const Type *t) {
