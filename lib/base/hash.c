@@ -53,9 +53,16 @@ static uint64_t xxh64_lane(uint64_t acc, uint64_t in) {
     return rotate_left(acc + in * P2, 31) * P1;
 }
 
-static void xxh64_stripe(uint64_t acc[4], const unsigned char *p) {
-    for (int i = 0; i < 4; i++)
-        acc[i] = xxh64_lane(acc[i], load64(p + 8 * i));
+/* n bytes, a multiple of 32; the lanes stay in registers. */
+static void xxh64_stripes(uint64_t acc[4], const unsigned char *p, size_t n) {
+    uint64_t a = acc[0], b = acc[1], c = acc[2], d = acc[3];
+    for (; n; p += 32, n -= 32) {
+        a = xxh64_lane(a, load64(p));
+        b = xxh64_lane(b, load64(p + 8));
+        c = xxh64_lane(c, load64(p + 16));
+        d = xxh64_lane(d, load64(p + 24));
+    }
+    acc[0] = a, acc[1] = b, acc[2] = c, acc[3] = d;
 }
 
 void hash_xxh64_init(Xxh64 *h, uint64_t seed) {
@@ -73,12 +80,11 @@ void hash_xxh64_add(Xxh64 *h, const void *p, size_t n) {
         b += take;
         n -= take;
         if (h->ntail < 32) return;
-        xxh64_stripe(h->acc, h->tail);
+        xxh64_stripes(h->acc, h->tail, 32);
     }
-    for (; n >= 32; b += 32, n -= 32)
-        xxh64_stripe(h->acc, b);
-    if (n) memcpy(h->tail, b, n);
-    h->ntail = n;
+    h->ntail = n % 32;
+    xxh64_stripes(h->acc, b, n - h->ntail);
+    if (h->ntail) memcpy(h->tail, b + n - h->ntail, h->ntail);
 }
 
 static uint64_t merge_xxh64_lanes(const uint64_t acc[4]) {
