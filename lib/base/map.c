@@ -1,8 +1,6 @@
 /* Open addressing with linear probing; at most half full, so probes stay short. */
 #include "base/map.h"
 
-#include <string.h>
-
 enum { FIRST_SIZE = 16 };
 
 /* Keeps eight neighbours in a cache line: most keys are numbers assigned in order. */
@@ -62,45 +60,25 @@ void map_free(Map *m) {
     *m = MAP(m->s);
 }
 
-/* ---- the index: keeps 32 bits of each hash, enough to grow and to skip most
- * comparisons; a free slot has id UINT32_MAX ---- */
-
-/* Sixteen neighbours fill two cache lines. A slot that is taken most likely belongs to
- * another group of neighbours, over which one step leads. */
-enum { NEAR_BITS = 4, STEP = (1 << NEAR_BITS) + 1 };
-
-static uint32_t short_hash(uint64_t hash) {
-    uint64_t h = (hash >> NEAR_BITS) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(h >> 32) << NEAR_BITS | (uint32_t)(hash & ((1 << NEAR_BITS) - 1));
-}
+/* ---- the index ---- */
 
 uint32_t index_find(const Index *x, uint64_t hash, SameFn *same, const void *ctx) {
     if (x->n == 0) return UINT32_MAX;
-    uint32_t h = short_hash(hash);
-    for (size_t i = h & x->mask;; i = (i + STEP) & x->mask) {
-        uint64_t slot = x->slot[i];
-        uint32_t id = (uint32_t)slot;
-        if (id == UINT32_MAX || (slot >> 32 == h && same(ctx, id))) return id;
-    }
-}
-
-void index_expect(const Index *x, uint64_t hash) {
-    if (x->n) __builtin_prefetch(&x->slot[short_hash(hash) & x->mask]);
+    return (uint32_t)*index_slot(x, index_short_hash(hash), same, ctx) - 1;
 }
 
 static void index_place(Index *x, uint64_t slot) {
     size_t i = (slot >> 32) & x->mask;
-    while ((uint32_t)x->slot[i] != UINT32_MAX)
-        i = (i + STEP) & x->mask;
+    while (x->slot[i])
+        i = (i + INDEX_STEP) & x->mask;
     x->slot[i] = slot;
 }
 
 static void index_resize(Index *x, size_t size) {
     Index big = {.s = x->s, .n = x->n, .mask = size - 1};
-    big.slot = mem_realloc(x->s, NULL, size, sizeof *big.slot);
-    memset(big.slot, 0xFF, size * sizeof *big.slot);
+    big.slot = mem_zalloc(x->s, size, sizeof *big.slot);
     for (size_t i = 0; x->slot && i <= x->mask; i++)
-        if ((uint32_t)x->slot[i] != UINT32_MAX) index_place(&big, x->slot[i]);
+        if (x->slot[i]) index_place(&big, x->slot[i]);
     index_free(x);
     *x = big;
 }
@@ -114,7 +92,7 @@ void index_reserve(Index *x, size_t extra) {
 
 void index_add(Index *x, uint64_t hash, uint32_t id) {
     if (!x->slot || (x->mask + 1) / 2 <= x->n) index_reserve(x, 1);
-    index_place(x, (uint64_t)short_hash(hash) << 32 | id);
+    index_place(x, (uint64_t)index_short_hash(hash) << 32 | (id + 1));
     x->n++;
 }
 

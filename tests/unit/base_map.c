@@ -57,6 +57,18 @@ static void test_index(Session *s) {
         bad += index_find(&x, things[i] / 16, same_thing, &things[i]) != i;
     CHECK(bad == 0 && x.n == KEYS, "%d", bad);
     index_free(&x);
+
+    for (uint32_t i = 0; i < KEYS; i++) { /* in one walk */
+        uint32_t h = index_short_hash(things[i] / 16);
+        index_reserve(&x, 1);
+        uint64_t *slot = index_slot(&x, h, same_thing, &things[i]);
+        bad += *slot != 0;
+        index_fill(&x, slot, h, i);
+        slot = index_slot(&x, h, same_thing, &things[i]);
+        bad += (uint32_t)*slot - 1 != i;
+    }
+    CHECK(bad == 0 && x.n == KEYS, "%d", bad);
+    index_free(&x);
 }
 
 static uint64_t xxh(const void *p, size_t n, uint64_t with, size_t piece) {
