@@ -65,8 +65,10 @@ struct GraphPriv {
     uint32_t serial; /* the last one used */
     uint64_t *name;  /* by name, see names.c */
     size_t nname, name_mask;
-    size_t learnt;  /* of g->names, how many the table has */
-    Sym *preferred; /* by variable, as far as preferred_cap; 0: anonymous */
+    size_t learnt;   /* of g->names, how many the table has */
+    uint64_t *taken; /* bits by symbol: names of variables; NULL unless many come */
+    size_t taken_words, marked; /* words of it; of g->names, how many it has */
+    Sym *preferred;             /* by variable, as far as preferred_cap; 0: anonymous */
     size_t preferred_cap;
     size_t preferring;        /* of g->names, how many `preferred` knows */
     Map *table[GRAPH_TABLES]; /* NULL: empty */

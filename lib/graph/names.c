@@ -2,12 +2,13 @@
  * addressing and at most half full; an array has each variable's preferred name. A copy
  * only lists the names that it takes over, which are known to differ: the table and the
  * array learn them when something asks, and of a large graph that is rewritten nothing
- * does. */
+ * does. A reader that adds many names needs to know only which ones are taken: a bit
+ * for each symbol, which takes a hundredth of the table's memory. */
 #include "graph/graph_impl.h"
 
 #include <string.h>
 
-enum { FIRST_NAMES = 16, NEAR = 8 };
+enum { FIRST_NAMES = 16, NEAR = 8, MANY_NAMES = 4096 };
 
 /* Symbols are numbered in order. Groups of eight share a cache line, and the groups are
  * scattered: without scattering, names whose distance is the table's length would pile
@@ -51,21 +52,60 @@ static void set_slot(struct GraphPriv *p, uint64_t *slot, VarName n) {
     *slot = pack_name_slot(n.name, n.var);
 }
 
-/* Puts the names in the table that were only listed. */
+/* Puts the names in the table that were only listed, whose slots are on their way long
+ * before they are looked at. */
 static void learn_names(const Graph *g) {
+    enum { AHEAD = 32 };
     struct GraphPriv *p = g->priv;
     if (p->learnt == g->names.n) return;
     reserve_slots(g->s, p, g->names.n - p->learnt);
     for (; p->learnt < g->names.n; p->learnt++) {
         VarName n = g->names.p[p->learnt];
+        if (p->learnt + AHEAD < g->names.n)
+            __builtin_prefetch(
+                &p->name[name_home_slot(p, g->names.p[p->learnt + AHEAD].name)]);
         set_slot(p, find_name_slot(p, n.name), n);
     }
 }
 
+static void grow_marks(Session *s, struct GraphPriv *p, size_t word) {
+    size_t n = 2 * p->taken_words > word ? 2 * p->taken_words : word + FIRST_NAMES;
+    p->taken = mem_realloc(s, p->taken, n, sizeof *p->taken);
+    memset(p->taken + p->taken_words, 0, (n - p->taken_words) * sizeof *p->taken);
+    p->taken_words = n;
+}
+
+/* False: it has the mark already. */
+static inline bool mark_name(Session *s, struct GraphPriv *p, Sym name) {
+    size_t word = name / 64;
+    uint64_t bit = UINT64_C(1) << name % 64;
+    if (word >= p->taken_words) grow_marks(s, p, word);
+    bool new = !(p->taken[word] & bit);
+    p->taken[word] |= bit;
+    return new;
+}
+
+static void mark_names(Graph *g) {
+    struct GraphPriv *p = g->priv;
+    if (!p->taken) grow_marks(g->s, p, 0);
+    for (; p->marked < g->names.n; p->marked++)
+        mark_name(g->s, p, g->names.p[p->marked].name);
+}
+
+static void forget_marks(struct GraphPriv *p) {
+    mem_free(p->taken);
+    p->taken = NULL;
+    p->taken_words = p->marked = 0;
+}
+
 void graph_reserve_names(Graph *g, size_t n) {
+    vec_reserve(g->s, &g->names, n);
+    if (n >= MANY_NAMES || g->priv->taken) {
+        mark_names(g);
+        return;
+    }
     learn_names(g);
     reserve_slots(g->s, g->priv, n);
-    vec_reserve(g->s, &g->names, n);
 }
 
 /* The place of v's preferred name; 0 there: it has none yet. */
@@ -136,20 +176,34 @@ static bool add_name(Graph *g, Var v, Sym name) {
 }
 
 bool graph_try_name(Graph *g, Var v, Sym name) {
-    graph_reserve_names(g, 1);
+    learn_names(g);
+    reserve_slots(g->s, g->priv, 1);
     return add_name(g, v, name);
 }
 
-/* In blocks whose slots are on their way before the first is looked at. */
-size_t graph_try_names(Graph *g, size_t n, const VarName *names) {
-    enum { BLOCK = 32 };
-    graph_reserve_names(g, n);
-    for (size_t k = 0; k < n; k++) {
-        for (size_t i = k; k % BLOCK == 0 && i < k + BLOCK && i < n; i++)
-            __builtin_prefetch(&g->priv->name[name_home_slot(g->priv, names[i].name)]);
-        if (!add_name(g, names[k].var, names[k].name)) return k;
+/* The table learns them when something looks for one. */
+static size_t list_names(Graph *g, size_t n, const VarName *names) {
+    struct GraphPriv *p = g->priv;
+    const Map *dims = p->table[TABLE_DIM];
+    size_t k = 0;
+    for (; k < n; k++) {
+        Sym name = names[k].name;
+        if (name == 0 || (dims && map_get(dims, name, NULL)) ||
+            !mark_name(g->s, p, name))
+            break;
+        g->names.p[g->names.n++] = names[k];
     }
-    return n;
+    p->marked = g->names.n;
+    return k;
+}
+
+size_t graph_try_names(Graph *g, size_t n, const VarName *names) {
+    size_t k = 0;
+    graph_reserve_names(g, n);
+    if (g->priv->taken) return list_names(g, n, names);
+    while (k < n && add_name(g, names[k].var, names[k].name))
+        k++;
+    return k;
 }
 
 /* A leaf's type; for a list, the type of its innermost elements. */
@@ -228,6 +282,7 @@ bool graph_is_rowwise(const Graph *g, Var effect) {
 static Sym drop_name(Graph *g, Var v, Sym name) {
     size_t kept = 0;
     Sym other = 0;
+    forget_marks(g->priv);
     for (size_t i = 0; i < g->names.n; i++) {
         VarName n = g->names.p[i];
         if (n.name == name) continue;
@@ -252,6 +307,7 @@ void graph_unname(Graph *g, Sym name) {
 void names_forget(struct GraphPriv *p) {
     mem_free(p->name);
     mem_free(p->preferred);
+    forget_marks(p);
     p->name = NULL;
     p->preferred = NULL;
     p->nname = p->learnt = p->name_mask = p->preferred_cap = p->preferring = 0;

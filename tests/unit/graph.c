@@ -89,25 +89,34 @@ static void test_names(void) {
     graph_free(g);
 }
 
-/* The first that is taken ends it. */
-static void test_names_at_once(void) {
+/* The first that is taken ends it: by an input, a dim, a name of the same call, or no
+ * name at all; whether few or many were expected. */
+static void test_names_at_once(size_t expected, const char *taken) {
     enum { N = 100, TAKEN = 70 };
     Graph *g = graph_new(s);
     Var x = input(g, "x"), y = app1(g, &neg, x);
     VarName names[N];
+    graph_dim(g, sym(s, "n"));
+    graph_reserve_names(g, expected);
     for (int i = 0; i < N; i++) {
         char text[16];
         snprintf(text, sizeof text, "t%d", i);
         names[i] = (VarName){y, sym(s, text)};
     }
-    names[TAKEN].name = sym(s, "x");
+    names[TAKEN].name = *taken ? sym(s, taken) : 0;
     CHECK(graph_try_names(g, N, names) == TAKEN && graph_find(g, sym(s, "x")) == x);
     for (int i = 0; i < N; i++)
-        CHECK((graph_find(g, names[i].name) == y) == (i < TAKEN), "%d", i);
+        if (i != TAKEN)
+            CHECK((graph_find(g, names[i].name) == y) == (i < TAKEN), "%d", i);
     CHECK(g->names.n == TAKEN + 1 && var_name(g, y) == names[0].name);
     CHECK(graph_try_names(g, N - TAKEN - 1, names + TAKEN + 1) == N - TAKEN - 1);
     CHECK(graph_find(g, names[N - 1].name) == y);
     CHECK(graph_try_names(g, 0, names) == 0);
+    CHECK(!graph_try_name(g, y, names[1].name) && graph_try_name(g, y, sym(s, "new")));
+    CHECK(graph_try_names(g, 1, &(VarName){y, sym(s, "new")}) == 0);
+    graph_unname(g, names[1].name);
+    CHECK(graph_try_names(g, 1, &names[1]) == 1 && graph_find(g, names[1].name) == y);
+    CHECK(graph_try_names(g, 2, names) == 0);
     graph_free(g);
 }
 
@@ -640,7 +649,11 @@ int main(void) {
     none = props_intern(s, 0, NULL);
     test_props();
     test_names();
-    test_names_at_once();
+    static const char *const taken[] = {"x", "n", "t3", ""};
+    for (int i = 0; i < 4; i++) {
+        test_names_at_once(0, taken[i]);
+        test_names_at_once(10000, taken[i]);
+    }
     test_names_of_copies();
     test_merging();
     test_merging_many();

@@ -167,20 +167,45 @@ static bool read_name(TlgReader *t, uint32_t v, Cbor *c, NameBlock *k) {
     return true;
 }
 
+/* Takes names into k until it is full, or until one that read_name must look at. Most
+ * are texts of fewer than 24 bytes. */
+static size_t take_plain_names(TlgReader *t, Column var, size_t i, Cbor *c,
+                               NameBlock *k) {
+    const unsigned char *p = c->p;
+    while (k->n < NAMES && i < var.n && p < c->end) {
+        size_t len = (size_t)*p - (CB_TEXT << 5);
+        uint32_t v = column_at(&var, i);
+        const char *text = (const char *)p + 1;
+        if (len > 23 || len >= (size_t)(c->end - p) || v >= t->g->nvar ||
+            !word_is_name(text, len))
+            break;
+        k->p[k->n] = text;
+        k->len[k->n] = len;
+        k->var[k->n++] = v;
+        p += 1 + len;
+        i++;
+    }
+    c->p = p;
+    return i;
+}
+
 /* The first of the names that can't be is the one to report: before a wrong one, those
  * of its block are added. */
 static bool read_names(TlgReader *t, NameFields *f) {
     NameBlock k = {0};
-    for (size_t i = 0; i < f->n; i++) {
+    for (size_t i = 0; i < f->n || k.n;) {
+        bool ok = true;
+        i = take_plain_names(t, f->var, i, &f->names, &k);
         size_t mark = diag_count(t->s);
         Cbor before = f->names;
-        uint32_t v = column_at(&f->var, i);
-        bool ok = read_name(t, v, &f->names, &k);
-        if (ok && k.n < NAMES && i + 1 < f->n) continue;
-        if (!ok) diag_rewind(t->s, mark);
+        if (i < f->n && k.n < NAMES) {
+            ok = read_name(t, column_at(&f->var, i), &f->names, &k);
+            if (ok && ++i) continue;
+            diag_rewind(t->s, mark);
+        }
         if (!add_names(t, &k)) return false;
         k.n = 0;
-        if (!ok) return read_name(t, v, &before, &k);
+        if (!ok) return read_name(t, column_at(&f->var, i), &before, &k);
     }
     return true;
 }
