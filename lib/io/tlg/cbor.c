@@ -67,15 +67,42 @@ void cbor_put_null(Str *b) {
     str_putc(b, (char)0xF6);
 }
 
+/* The last bytes are looked at with some of those before them. */
 static bool is_ascii(const char *p, size_t n) {
     uint64_t all = 0, eight;
-    for (; n >= 8; p += 8, n -= 8) {
-        memcpy(&eight, p, 8);
+    uint32_t first, last;
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 <= n; i += 8) {
+            memcpy(&eight, p + i, 8);
+            all |= eight;
+        }
+        memcpy(&eight, p + n - 8, 8);
         all |= eight;
+    } else if (n >= 4) {
+        memcpy(&first, p, 4);
+        memcpy(&last, p + n - 4, 4);
+        all = first | last;
+    } else {
+        for (size_t i = 0; i < n; i++)
+            all |= (unsigned char)p[i];
     }
-    for (size_t i = 0; i < n; i++)
-        all |= (uint64_t)(unsigned char)p[i];
     return !(all & UINT64_C(0x8080808080808080));
+}
+
+/* memcpy, inline for a short text; it is copied in halves that overlap. */
+static void copy_text(char *to, const char *p, size_t n) {
+    if (n > 16) {
+        memcpy(to, p, n);
+    } else if (n >= 8) {
+        memcpy(to, p, 8);
+        memcpy(to + n - 8, p + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, p, 4);
+        memcpy(to + n - 4, p + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = p[i];
+    }
 }
 
 static bool is_utf8(const char *p, size_t n) {
@@ -87,8 +114,7 @@ void cbor_put_text_head(Str *b, const char *p, size_t n) {
 }
 
 void cbor_put_text_n(Str *b, const char *p, size_t n) {
-    char *at = put_head_with_room(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n, n);
-    if (n) memcpy(at, p, n);
+    copy_text(put_head_with_room(b, is_utf8(p, n) ? CB_TEXT : CB_BYTES, n, n), p, n);
 }
 
 void cbor_put_text(Str *b, const char *text) {
@@ -109,16 +135,50 @@ void cbor_little_endian(void *p, size_t n, size_t width) {
 #endif
 }
 
+/* Eight numbers at once, of whatever width. */
+typedef uint8_t Bytes8 __attribute__((vector_size(8)));
+typedef uint16_t Halves8 __attribute__((vector_size(16)));
+typedef uint32_t Words8 __attribute__((vector_size(32)));
+
+static uint32_t or_of_words(const Words8 *x) {
+    uint32_t all = 0;
+    for (int k = 0; k < 8; k++)
+        all |= (*x)[k];
+    return all;
+}
+
+static uint32_t or_of_column(const uint32_t *v, size_t n) {
+    Words8 some = {0}, x;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&x, v + i, sizeof x);
+        some |= x;
+    }
+    uint32_t all = or_of_words(&some);
+    for (; i < n; i++)
+        all |= v[i];
+    return all;
+}
+
+static void pack_bytes(char *to, const uint32_t *v, size_t n) {
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        Words8 x;
+        memcpy(&x, v + i, sizeof x);
+        Bytes8 few = __builtin_convertvector(x, Bytes8);
+        memcpy(to + i, &few, sizeof few);
+    }
+    for (; i < n; i++)
+        to[i] = (char)v[i];
+}
+
 void cbor_put_column(Str *b, const uint32_t *v, size_t n) {
-    uint32_t max = 0;
-    for (size_t i = 0; i < n; i++)
-        max |= v[i];
+    uint32_t max = or_of_column(v, n);
     size_t width = max <= 0xFF ? 1 : max <= 0xFFFF ? 2 : 4;
     cbor_put_head(b, CB_TAG, width == 1 ? TAG_U8 : width == 2 ? TAG_U16 : TAG_U32);
     char *at = put_head_with_room(b, CB_BYTES, n * width, n * width);
     if (n == 0) return;
-    for (size_t i = 0; i < n && width == 1; i++)
-        at[i] = (char)v[i];
+    if (width == 1) pack_bytes(at, v, n);
     for (size_t i = 0; i < n && width == 2; i++)
         memcpy(at + 2 * i, &(uint16_t){(uint16_t)v[i]}, 2);
     if (width == 4) memcpy(at, v, 4 * n);
@@ -336,14 +396,27 @@ uint32_t column_at(const Column *c, size_t i) {
 /* Reads all numbers of a column; returns their bitwise or, an upper bound of the
  * largest. */
 static uint32_t unpack_column(const Column *c, uint32_t *v) {
-    const unsigned char *p = c->p;
-    uint32_t all = 0;
-    for (size_t i = 0; i < c->n && c->width == 1; i++)
-        all |= v[i] = p[i];
-    for (size_t i = 0; i < c->n && c->width == 2; i++)
-        all |= v[i] = (uint32_t)(p[2 * i] | p[2 * i + 1] << 8);
-    for (size_t i = 0; i < c->n && c->width == 4; i++)
-        all |= v[i] = column_at(&(Column){p + 4 * i, 1, 4}, 0);
+    bool native = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    size_t i = 0, w = c->width;
+    Words8 x, some = {0};
+    for (; native && i + 8 <= c->n; i += 8) {
+        if (w == 1) {
+            Bytes8 few;
+            memcpy(&few, c->p + i, sizeof few);
+            x = __builtin_convertvector(few, Words8);
+        } else if (w == 2) {
+            Halves8 few;
+            memcpy(&few, c->p + 2 * i, sizeof few);
+            x = __builtin_convertvector(few, Words8);
+        } else {
+            memcpy(&x, c->p + 4 * i, sizeof x);
+        }
+        some |= x;
+        memcpy(v + i, &x, sizeof x);
+    }
+    uint32_t all = or_of_words(&some);
+    for (; i < c->n; i++)
+        all |= v[i] = column_at(c, i);
     return all;
 }
 
