@@ -80,11 +80,16 @@ static bool any_origin(const TlgWriter *w) {
 }
 
 static bool column_source(TlgWriter *w, const void *from) {
-    uint32_t k = 0, *col = w->col.p;
+    const Origin *origin = w->n->g->origin;
+    uint32_t k = 0, *col = w->col.p, source = 0, no = 0; /* of the Apply before */
     (void)from;
     if (!w->origins) return false;
-    for (ApplyId a = w->from; a < w->to; a++)
-        col[k++] = tlg_source_number(&w->t, w->n->g->origin[a].at);
+    for (ApplyId a = w->from; a < w->to; a++) {
+        Span at = origin[a].at;
+        if (at.source != source) no = tlg_source_number(&w->t, at);
+        source = at.source;
+        col[k++] = no;
+    }
     return put_column(w, k);
 }
 
@@ -94,10 +99,10 @@ static bool put_places(TlgWriter *w, bool end) {
     uint32_t k = 0, *col = w->col.p, source = 0; /* of the Apply before */
     if (!w->origins) return false;
     for (ApplyId a = w->from; a < w->to; a++) {
-        Span at = origin[a].at;
-        if (at.source != source) lines = tlg_source_lines(&w->t, at);
-        source = at.source;
-        col[k++] = tlg_place(lines, end ? at.end : at.begin);
+        const Span *at = &origin[a].at;
+        if (at->source != source) lines = tlg_source_lines(&w->t, *at);
+        source = at->source;
+        col[k++] = tlg_place(lines, end ? at->end : at->begin);
     }
     return put_column(w, k);
 }
@@ -173,10 +178,8 @@ typedef struct ApplyChunk {
 } ApplyChunk;
 
 static bool origin_at(TlgReader *t, const ApplyChunk *k, size_t i, Origin *o) {
-    *o = (Origin){NOWHERE, 0};
-    if (!k->origin) return true;
     uint32_t source = k->col[C_SOURCE][i], rule = k->col[C_RULE][i];
-    if (rule) o->rule = t->rule[rule - 1];
+    *o = (Origin){NOWHERE, rule ? t->rule[rule - 1] : 0};
     if (!source) return true;
     o->at = (Span){t->source[source - 1], k->col[C_BEGIN][i], k->col[C_END][i]};
     return (o->at.begin <= o->at.end && o->at.end <= t->source_len[source - 1]) ||
@@ -187,34 +190,42 @@ static bool bad_arity(TlgReader *t, const TlgOp *op, uint32_t nin) {
     return cbor_fail(&t->c, "the op \"%s\" with %u inputs", op->op->name, nin);
 }
 
+/* Are the inputs variables of g so far? */
+static inline bool are_computed(TlgReader *t, uint32_t nin, const Var *in) {
+    Var nvar = t->g->nvar;
+    for (uint32_t i = 0; i < nin; i++)
+        if (in[i] >= nvar)
+            return cbor_fail(
+                &t->c, "an Apply that reads variable %u before it is computed", in[i]);
+    return true;
+}
+
 static bool add_applies(TlgReader *t, const ApplyChunk *k) {
     Graph *g = t->g;
-    size_t in = 0, out = 0, serial = 0;
-    Origin from;
+    const uint32_t *props = k->col[C_PROPS], *nins = k->col[C_NIN],
+                   *nouts = k->col[C_NOUT], *in = k->col[C_IN],
+                   *serial = k->col[C_SERIAL], *serial_end = serial + k->nserial;
+    const Type **out = k->type;
+    size_t in_left = k->nin, out_left = k->ntype;
     for (size_t i = 0; i < k->n; i++) {
-        const TlgOp *op = &t->props[k->col[C_PROPS][i]];
-        uint32_t nin = k->col[C_NIN][i], nout = k->col[C_NOUT][i];
-        if (nin > k->nin - in || nout > k->ntype - out || nout == 0)
+        Origin from = {NOWHERE, 0};
+        const TlgOp *op = &t->props[props[i]];
+        uint32_t nin = nins[i], nout = nouts[i];
+        if (nin > in_left || nout > out_left || nout == 0)
             return cbor_fail(&t->c, "columns that are too short");
         if (nin < op->min_in || nin > op->max_in) return bad_arity(t, op, nin);
-        for (uint32_t j = 0; j < nin; j++)
-            if (k->col[C_IN][in + j] >= g->nvar)
-                return cbor_fail(
-                    &t->c, "an Apply that reads variable %u before it is computed",
-                    k->col[C_IN][in + j]);
-        bool own = serial < k->nserial && k->col[C_SERIAL][serial] == i;
-        serial += own;
-        if (!origin_at(t, k, i, &from)) return false;
+        if (!are_computed(t, nin, in)) return false;
+        bool own = serial < serial_end && *serial == i;
+        if (k->origin && !origin_at(t, k, i, &from)) return false;
         if (own)
-            graph_apply(g, op->op, op->props, nin, k->col[C_IN] + in, nout,
-                        k->type + out, false, true, from);
+            graph_apply(g, op->op, op->props, nin, in, nout, out, false, true, from);
         else
-            graph_append(g, op->op, op->props, nin, k->col[C_IN] + in, nout,
-                         k->type + out, from);
-        in += nin;
-        out += nout;
+            graph_append(g, op->op, op->props, nin, in, nout, out, from);
+        in += nin, in_left -= nin;
+        out += nout, out_left -= nout;
+        serial += own;
     }
-    return (in == k->nin && out == k->ntype && serial == k->nserial) ||
+    return (in_left == 0 && out_left == 0 && serial == serial_end) ||
            cbor_fail(&t->c, "columns that are too long");
 }
 

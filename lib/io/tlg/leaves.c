@@ -56,7 +56,12 @@ static bool read_leaf_names(TlgReader *t, void *into) {
 }
 
 static bool add_data(TlgWriter *w, const Tensor *t, Str *to) {
+    bool swap = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
     Tensor c = {0};
+    if (!swap && tensor_is_contiguous(t)) {
+        str_add(to, t->data, tensor_bytes(t));
+        return true;
+    }
     if (!tlg_file_order(w->s, t, &c)) return false;
     str_add(to, c.data, tensor_bytes(&c));
     tensor_unref(&c);

@@ -53,21 +53,24 @@ static void widen_source(TlgSource *u, Span at) {
 }
 
 /* A source as it was called follows the text and the call, so it is never the first. */
-static void use_source(TlgTables *t, Span at) {
+static void use_any_source(TlgTables *t, Span at) {
     uint64_t no = 0;
-    if (t->sources.n && t->sources.p[0].source == at.source) {
-        widen_source(&t->sources.p[0], at);
-        return;
-    }
     const Source *src = source_get(t->s, at.source);
     if (!src) return;
-    if (src->calls) use_source(t, (Span){src->of, at.begin, at.end});
-    if (src->calls && !tlg_source_number(t, at)) use_source(t, src->called);
+    if (src->calls) use_any_source(t, (Span){src->of, at.begin, at.end});
+    if (src->calls && !tlg_source_number(t, at)) use_any_source(t, src->called);
     if (!map_get(&t->source_no, at.source, &no)) {
         map_put(&t->source_no, at.source, no = t->sources.n);
         vec_push(t->s, &t->sources, ((TlgSource){at.source, at.begin, at.end}));
     }
     widen_source(&t->sources.p[no], at);
+}
+
+static inline void use_source(TlgTables *t, Span at) {
+    if (t->sources.n && t->sources.p[0].source == at.source)
+        widen_source(&t->sources.p[0], at);
+    else
+        use_any_source(t, at);
 }
 
 TlgSource tlg_source_lines(const TlgTables *t, Span at) {
@@ -87,26 +90,30 @@ typedef struct RecentProps {
 
 /* Types follow the numbering, not the graph, so that a graph that was read is written
  * as the same bytes. */
-static void use_var(TlgTables *t, const Graph *g, Var v) {
-    const Type *type = g->var[v].type;
-    if (type->id >= t->type_no.n || !t->type_no.p[type->id]) use_type(t, type);
+static void use_types(TlgTables *t, const Numbering *n) {
+    const Graph *g = n->g;
+    const Type *last = NULL;
+    for (uint32_t i = 0; i < n->nleaf; i++)
+        if (g->var[n->leaf[i]].type != last)
+            use_type(t, last = g->var[n->leaf[i]].type);
+    for (Var v = 0; v < g->nvar; v++)
+        if (!g->var[v].leaf && g->var[v].type != last)
+            use_type(t, last = g->var[v].type);
 }
 
 void tlg_collect_tables(TlgWriter *w, Numbering *n) {
     TlgTables *t = &w->t;
     const Graph *g = n->g;
     RecentProps recent[RECENT] = {0};
-    for (uint32_t i = 0; i < n->nleaf; i++)
-        use_var(t, g, n->leaf[i]);
-    for (Var v = 0; v < g->nvar; v++)
-        if (!g->var[v].leaf) use_var(t, g, v);
+    Sym rule = 0; /* of the Apply before */
+    use_types(t, n);
     for (ApplyId a = 0; a < g->napply; a++) {
         const Apply *r = &g->apply[a];
         RecentProps *c = &recent[((uintptr_t)r->op / 64 + r->props->id) % RECENT];
         if (c->op != r->op || c->props != r->props)
             *c = (RecentProps){r->op, r->props, use_props(t, r)};
         n->props_of[a] = c->no;
-        use_rule(t, g->origin[a].rule);
+        if (g->origin[a].rule != rule) use_rule(t, rule = g->origin[a].rule);
         if (!w->options->no_provenance) use_source(t, g->origin[a].at);
     }
 }
