@@ -100,7 +100,8 @@ static void forget_marks(struct GraphPriv *p) {
 
 void graph_reserve_names(Graph *g, size_t n) {
     vec_reserve(g->s, &g->names, n);
-    if (n >= MANY_NAMES || g->priv->taken) {
+    /* a function's bits would be for the symbols of all the others, too */
+    if ((n >= MANY_NAMES && g->main == g) || g->priv->taken) {
         mark_names(g);
         return;
     }
