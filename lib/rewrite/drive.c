@@ -151,6 +151,7 @@ static ApplyId with_inputs(Rewriter *r, ApplyId a, const Var *in) {
     ApplyId b = graph_equal_apply(r->g, p.op, p.props, p.nin, in);
     if (b == APPLY_NONE && keeps_types(r, &p, type)) {
         graph_replace_inputs(r->g, a, in);
+        r->form_at[a] = 0;
         note_changed(r, a);
         r->dirty = true;
         r->view_napply = 0; /* the view is out of date */
@@ -377,16 +378,28 @@ static bool try_entry(Rewriter *r, ApplyId a, size_t i) {
     return hit;
 }
 
+/* Most ops have none, at the later levels. */
+static bool has_tries(const Rewriter *r, ApplyId a, TryLevel level) {
+    return r->tries.p[r->op_at[a]].level[level].n > 0;
+}
+
+static FirstInputs first_inputs(Rewriter *r, ApplyId a) {
+    FirstInputs x = {.n = r->g->apply[a].nin};
+    for (size_t i = 0; i < x.n && i < FEW_INPUTS; i++)
+        x.v[i] = rewriter_input(r, a, i);
+    return x;
+}
+
 /* Tries entries until the Apply is replaced. A rule may replace one output of several;
  * later rules then handle the others. */
 static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
-    const Bucket *b = &r->tries.p[r->op_at[a]].level[level];
-    if (!b->n) return false;
-    const Try *t = b->p, *end = t + b->n;
-    InputKinds kinds = stage_input_kinds(r, a);
+    if (!has_tries(r, a, level)) return false;
+    FormTries list = *form_tries(r, a, level);
+    FirstInputs inputs = first_inputs(r, a);
     bool hit = false;
-    for (; t < end && !r->failed; t++) {
-        if (!stage_may_match(t, &kinds) || !stage_may_fire(r, t, &kinds)) continue;
+    for (size_t i = 0; i < list.n && !r->failed; i++) {
+        const Try *t = list.p[i].t;
+        if (t->looks && !stage_may_fire(r, t, list.p[i].orders, &inputs)) continue;
         DatabaseEntry *e = &r->db->entry.p[t->entry];
         if ((hit && !e->rule) || is_spent(r, e)) continue;
         e->profile.tried++;
@@ -511,8 +524,9 @@ static void settle_in_place(Rewriter *r, ApplyId a) {
 
 /* Is there nothing to try at an Apply about whose inputs there is no news? */
 static bool is_quiet(Rewriter *r, ApplyId a) {
-    return r->tries.p[r->op_at[a]].level[level_at(r, a)].n == 0 && !r->why &&
-           !r->new_op;
+    if (r->why || r->new_op) return false;
+    TryLevel level = level_at(r, a);
+    return !has_tries(r, a, level) || form_tries(r, a, level)->n == 0;
 }
 
 static void sweep_apply(Rewriter *r, ApplyId a) {

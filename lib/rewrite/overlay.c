@@ -31,7 +31,9 @@ static void grow_apply_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->napply);
     r->op_at = mem_realloc(r->s, r->op_at, cap, sizeof *r->op_at);
     r->cap_apply = cap;
-    if (r->sweeping) r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
+    if (!r->sweeping) return;
+    r->state = mem_realloc(r->s, r->state, cap, sizeof *r->state);
+    r->form_at = mem_realloc(r->s, r->form_at, cap, sizeof *r->form_at);
 }
 
 void rewriter_grow(Rewriter *r) {
@@ -50,7 +52,7 @@ void rewriter_grow(Rewriter *r) {
     for (; r->napply < r->g->napply; r->napply++) {
         const Op *op = r->g->apply[r->napply].op;
         r->op_at[r->napply] = stage_number_op(r, op);
-        if (r->sweeping) r->state[r->napply] = 0;
+        if (r->sweeping) r->state[r->napply] = 0, r->form_at[r->napply] = 0;
     }
 }
 
@@ -60,18 +62,18 @@ size_t rewriter_bytes(const Rewriter *r) {
     if (r->sweeping) {
         var += sizeof *r->direct + sizeof *r->by + sizeof *r->uses + sizeof *r->parts +
                sizeof *r->wish + sizeof *r->result;
-        apply += sizeof *r->state;
+        apply += sizeof *r->state + sizeof *r->form_at;
     }
     return r->cap_var * var + r->cap_apply * apply;
 }
 
 static void free_sweeps(Rewriter *r) {
-    void *of_sweeps[] = {r->direct, r->by,     r->uses, r->parts,
-                         r->wish,   r->result, r->state};
+    void *of_sweeps[] = {r->direct, r->by,     r->uses,  r->parts,
+                         r->wish,   r->result, r->state, r->form_at};
     for (size_t i = 0; i < sizeof of_sweeps / sizeof *of_sweeps; i++)
         mem_free(of_sweeps[i]);
     r->direct = NULL, r->by = NULL, r->uses = NULL, r->parts = NULL;
-    r->wish = NULL, r->result = NULL, r->state = NULL;
+    r->wish = NULL, r->result = NULL, r->state = NULL, r->form_at = NULL;
     r->counted = false;
     vec_free(&r->order);
 }
@@ -141,6 +143,8 @@ void rewriter_open(Rewriter *r, Graph *g, Database *db, const RewriteOptions *o,
     r->known = op_known_table(g->s);
     r->op_number = MAP(g->s);
     r->literals = MAP(g->s);
+    r->form_number = MAP(g->s);
+    r->form_rest = MAP(g->s);
     r->compacted = g->napply;
     ifelse_note_effects(r);
     rewriter_grow(r);

@@ -268,15 +268,22 @@ typedef struct Try {
     int guard[FEW_INPUTS];
     uint16_t entry;   /* in the database */
     bool swaps, same; /* same: the first two inputs are one variable */
+    bool looks;       /* has it `below` or `guard`? */
 } Try;
+/* Of the inputs of an Apply. */
 typedef struct InputKinds {
     Kinds in[FEW_INPUTS], rest, all;
-    Kinds below[FEW_INPUTS]; /* found when a try asks for them */
-    bool has_below[FEW_INPUTS];
-    Var v[FEW_INPUTS];
+    bool same; /* the first two are one variable */
     size_t n;
 } InputKinds;
 #define NO_INPUTS ((InputKinds){.in = {~(Kinds)0, ~(Kinds)0}})
+/* The first inputs, up to n; what is below them is found when a try asks for it. */
+typedef struct FirstInputs {
+    size_t n;
+    Var v[FEW_INPUTS];
+    Kinds below[FEW_INPUTS];
+    bool has_below[FEW_INPUTS];
+} FirstInputs;
 typedef Vec(Try) Bucket; /* in the order to try */
 /* What is tried at an Apply: everything; what the stage adds, where the cleaning
  * entries found nothing to do; where those of the stage found nothing either, what may
@@ -289,6 +296,19 @@ typedef struct OpTries {
     bool takes_part; /* may it need little of a product? (uses.c) */
     Bucket level[TRY_LEVELS];
 } OpTries;
+/* form.c: Applies with one op and inputs that are made alike; what is tried at them, as
+ * far as it has been asked for. */
+typedef struct FormTry {
+    const Try *t;
+    uint8_t orders; /* of the first inputs in which it may match, of Orders */
+} FormTry;
+typedef Vec(FormTry) FormTries;
+typedef struct Form {
+    InputKinds kinds;
+    uint16_t op;    /* in tries */
+    uint8_t listed; /* a bit for each level */
+    FormTries list[TRY_LEVELS];
+} Form;
 /* States of an Apply. Counted: the sweep needs it, so it is a client of its inputs.
  * Frozen: left as it is in this stage. Settled and tried: see TryLevel. No fold: folded
  * already, or folding failed. Changed: something that it is made of was replaced in
@@ -343,6 +363,7 @@ struct Rewriter {
                          match_number_class */
     Facts *facts;     /* of matrices, once they are asked for */
     uint16_t *op_at;  /* by Apply: the number of its op, in tries */
+    uint16_t *form_at; /* and of its form, from 1 on; 0: not known */
     /* of sweeps; NULL in a search, and once no sweep follows */
     Var *direct;     /* the replacement as the rule returned it */
     uint16_t *by;    /* 1 + the entry that replaced it; 0: only its inputs changed */
@@ -357,6 +378,8 @@ struct Rewriter {
     Map op_number;               /* Op * -> its number in this run */
     OpNumber latest[LATEST_OPS]; /* what was found there last, by address */
     Vec(OpTries) tries;          /* by that number */
+    Vec(Form) forms;             /* by number - 1 */
+    Map form_number, form_rest;  /* form.c */
     bool new_op;  /* since the entries were sorted, the graph got an op */
     bool works;   /* entries besides the cleaning ones may fire */
     bool loose;   /* an Apply is left that did not settle */
@@ -592,18 +615,22 @@ size_t stage_entry(const Rewriter *r, size_t i);
 /* Sorts the stage's entries by op. */
 void stage_sort_entries(Rewriter *r);
 /* The kinds of an Apply's inputs; may the entry fire there? */
-Try stage_needs(const Rule *rule); /* of its inputs' own kinds */
-Kinds stage_kinds_of_const(Rewriter *r, Var v);
-InputKinds stage_input_kinds(Rewriter *r, ApplyId a);
-void stage_add_input(InputKinds *x, Var v, Kinds kinds);
-bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x);
-/* Its first question, which rules out most tries. */
-static inline bool stage_inputs_fit(const Try *t, const InputKinds *x, bool swapped) {
-    return !(t->in[0] & ~x->in[swapped] || t->in[1] & ~x->in[!swapped]);
-}
-static inline bool stage_may_match(const Try *t, const InputKinds *x) {
-    return stage_inputs_fit(t, x, false) || (t->swaps && stage_inputs_fit(t, x, true));
-}
+Try stage_needs(const Rule *rule);              /* of its inputs' own kinds */
+Kinds stage_kinds_of_const(Rewriter *r, Var v); /* 0: it is none */
+Kinds stage_kinds_of(Rewriter *r, Var v);
+void stage_add_input(InputKinds *x, Kinds kinds);
+/* In which orders of the first inputs may the entry match, by what Applies of a form
+ * have in common? 0: in none. */
+enum Orders { AS_IS = 1, SWAPPED = 2 };
+unsigned stage_orders(const Try *t, const InputKinds *x);
+/* A closer look, if it may match in these orders. */
+bool stage_may_fire(Rewriter *r, const Try *t, unsigned orders, FirstInputs *x);
+/* What a level tries at an Apply whose inputs are all resolved. Valid until the next
+ * call or stage. */
+const FormTries *form_tries(Rewriter *r, ApplyId a, TryLevel level);
+void form_forget_tries(Rewriter *r); /* the stage has others */
+void form_free_all(Rewriter *r);
+enum { OPS_MAX = 0x7FEF }; /* in a run */
 uint16_t stage_look_up_op(Rewriter *r, const Op *op, OpNumber *last);
 /* Each Apply asks, and a graph has few ops: the map is asked when two of them take
  * turns at one place. */

@@ -11,7 +11,7 @@
 /* ---- ops by number ---- */
 
 /* The number of an op in this run; NO_OP: no Apply has it. */
-enum { NO_OP = UINT16_MAX };
+enum { NO_OP = OPS_MAX };
 static uint16_t number_of_op(const Rewriter *r, const Op *op) {
     uint64_t n;
     return op && map_get(&r->op_number, (uintptr_t)op, &n) ? (uint16_t)n : NO_OP;
@@ -151,6 +151,7 @@ static Try try_of_rule(const Rule *rule, uint16_t entry) {
     for (size_t i = 0; i < p->nin && i < FEW_INPUTS; i++) {
         t.below[i] = kinds_below_pattern(rule, p->in[i]);
         if (!t.swaps) t.guard[i] = guard_of_hole(rule, p->in[i]);
+        t.looks |= t.below[i] || t.guard[i] >= 0;
     }
     return t;
 }
@@ -195,6 +196,7 @@ void stage_sort_entries(Rewriter *r) {
         for (unsigned level = 0; level < TRY_LEVELS; level++)
             r->tries.p[n].level[level].n = 0;
     r->uses_matter = r->works = r->new_op = false;
+    form_forget_tries(r);
     for (int step = 0; step < 3; step++)
         for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1)) {
             const DatabaseEntry *e = &r->db->entry.p[i];
@@ -211,52 +213,50 @@ Kinds stage_kinds_of_const(Rewriter *r, Var v) {
     return var_is_const(r->g, v) ? kinds_of_class(match_class_of(r, v)) : 0;
 }
 
-static inline Kinds kinds_of_var(Rewriter *r, Var v) {
-    ApplyId owner = var_owner(r->g, v);
-    if (owner != APPLY_NONE) return r->tries.p[r->op_at[owner]].kind;
-    return stage_kinds_of_const(r, v);
+Kinds stage_kinds_of(Rewriter *r, Var v) {
+    ApplyId maker = var_owner(r->g, v);
+    return maker != APPLY_NONE ? r->tries.p[r->op_at[maker]].kind
+                               : stage_kinds_of_const(r, v);
 }
 
-void stage_add_input(InputKinds *x, Var v, Kinds kinds) {
+void stage_add_input(InputKinds *x, Kinds kinds) {
     x->all |= kinds;
     if (x->n >= FEW_INPUTS)
         x->rest |= kinds;
     else
-        x->in[x->n] = kinds, x->v[x->n] = v;
+        x->in[x->n] = kinds;
     x->n++;
 }
 
-InputKinds stage_input_kinds(Rewriter *r, ApplyId a) {
-    InputKinds x = NO_INPUTS;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
-        Var v = rewriter_input(r, a, i);
-        stage_add_input(&x, v, kinds_of_var(r, v));
-    }
-    return x;
+static bool inputs_fit(const Try *t, const InputKinds *x, bool swapped) {
+    return !(t->in[0] & ~x->in[swapped] || t->in[1] & ~x->in[!swapped]);
 }
 
-static Kinds kinds_below(Rewriter *r, InputKinds *x, size_t i) {
+unsigned stage_orders(const Try *t, const InputKinds *x) {
+    if ((t->same && !x->same) || t->rest & ~x->rest || (t->any && !(t->any & x->all)))
+        return 0;
+    return (inputs_fit(t, x, false) ? AS_IS : 0U) |
+           (t->swaps && inputs_fit(t, x, true) ? SWAPPED : 0U);
+}
+
+static Kinds kinds_below(Rewriter *r, FirstInputs *x, size_t i) {
     ApplyId a = x->has_below[i] || i >= x->n ? APPLY_NONE : var_owner(r->g, x->v[i]);
     x->has_below[i] = true;
     for (size_t k = 0; a != APPLY_NONE && k < r->g->apply[a].nin; k++)
-        x->below[i] |= kinds_of_var(r, rewriter_input(r, a, k));
+        x->below[i] |= stage_kinds_of(r, rewriter_input(r, a, k));
     return x->below[i];
 }
 
 /* Input i for what the try wants first, the other one for the second. */
-static bool fits_below(Rewriter *r, const Try *t, InputKinds *x, size_t i) {
+static bool fits_below(Rewriter *r, const Try *t, FirstInputs *x, size_t i) {
     for (size_t k = 0; k < FEW_INPUTS; k++, i = 1 - i)
         if (t->below[k] && t->below[k] & ~kinds_below(r, x, i)) return false;
     return true;
 }
 
-bool stage_may_fire(Rewriter *r, const Try *t, InputKinds *x) {
-    bool as_is = stage_inputs_fit(t, x, false),
-         swapped = t->swaps && stage_inputs_fit(t, x, true);
-    if (!as_is && !swapped) return false;
-    if (t->same && x->v[0] != x->v[1]) return false;
-    if (t->rest & ~x->rest || (t->any && !(t->any & x->all))) return false;
-    if (!(as_is && fits_below(r, t, x, 0)) && !(swapped && fits_below(r, t, x, 1)))
+bool stage_may_fire(Rewriter *r, const Try *t, unsigned orders, FirstInputs *x) {
+    if (!(orders & AS_IS && fits_below(r, t, x, 0)) &&
+        !(orders & SWAPPED && fits_below(r, t, x, 1)))
         return false;
     for (size_t i = 0; i < FEW_INPUTS && i < x->n; i++)
         if (t->guard[i] >= 0 && !guard_holds_of(r, t->guard[i], x->v[i])) return false;
@@ -268,5 +268,6 @@ void stage_free(Rewriter *r) {
         for (unsigned level = 0; level < TRY_LEVELS; level++)
             vec_free(&r->tries.p[n].level[level]);
     vec_free(&r->tries);
+    form_free_all(r);
     map_free(&r->op_number);
 }

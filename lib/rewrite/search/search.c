@@ -158,7 +158,8 @@ static Looks looks_of_term(Search *s, Var v) {
     for (size_t i = 0; i < in.n; i++) {
         Var at = egraph_find(e, in.p[i]);
         const Class *class = &e->class[at];
-        stage_add_input(&x.inputs, at, class->kinds | stage_kinds_of_const(&s->r, at));
+        stage_add_input(&x.inputs, class->kinds | stage_kinds_of_const(&s->r, at));
+        x.inputs.same |= i == 1 && at == egraph_find(e, in.p[0]);
         if (class->fresh > x.newest) x.newest = class->fresh;
     }
     return x;
@@ -167,7 +168,7 @@ static Looks looks_of_term(Search *s, Var v) {
 static bool may_match(Search *s, const SearchRule *rule, Var v, Looks *x) {
     return v >= rule->cursor && rule->fired < s->per_rule &&
            (x->newest >= rule->since || rule->depth > SEEN_DEPTH) &&
-           stage_may_fire(&s->r, &rule->needs, &x->inputs);
+           stage_orders(&rule->needs, &x->inputs);
 }
 
 static void match_term(Search *s, const OpTerms *of, Var v) {
