@@ -222,6 +222,7 @@ static bool solve_hole(MatchSearch *s, const MatchGoal *g) {
                    ? solve_goals(s, g->next)
                    : goal_failed(s, g,
                                  "the name stands for another expression already");
+    if (!s->r->asked && !guard_all_hold(s->r, s->rule->by_type[h], g->v)) return false;
     s->m->var[h] = g->v;
     s->m->bound[h] = true;
     if (solve_goals(s, g->next)) return true;
@@ -266,7 +267,7 @@ static bool solve_apply(MatchSearch *s, const MatchGoal *g) {
         return goal_failed(s, g, "the op has other inputs or outputs than it wants");
     if (!match_props(s, g->p, a) || !match_bind_rest(s, g->p, a))
         return goal_failed(s, g, "it wants other properties");
-    for (size_t i = 0; i < s->rule->nguard; i++)
+    for (size_t i = 0; s->rule->parts && i < s->rule->nguard; i++)
         if (s->rule->guard[i].arg[0] == g->p) s->m->part[i] = g->v;
     uint32_t set = match_mark_props(s, g->p);
     if (solve_orders(s, g, a)) return true;
@@ -276,6 +277,7 @@ static bool solve_apply(MatchSearch *s, const MatchGoal *g) {
 
 static bool rule_guard_holds(const MatchSearch *s, size_t i) {
     const Guard *g = &s->rule->guard[i];
+    if (g->early && !s->r->asked) return true;
     return guard_holds(s->r, g, s->m, g->part ? s->m->part[i] : VAR_NONE);
 }
 
@@ -301,42 +303,9 @@ static bool solve_goals(MatchSearch *s, const MatchGoal *g) {
     return false;
 }
 
-static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v);
-
-static bool inputs_are_possible(const MatchSearch *s, const Pat *p, ApplyId id) {
-    bool swaps = p->op->comm && p->nin == 2;
-    for (size_t i = 0; i < p->nin; i++) {
-        const Pat *q = p->in[i];
-        if (q->kind == PAT_HOLE && !s->rule->by_type[q->hole]) continue;
-        if (!match_is_possible(s, q, rewriter_input(s->r, id, i)) &&
-            (!swaps || !match_is_possible(s, q, rewriter_input(s->r, id, 1 - i))))
-            return false;
-    }
-    return true;
-}
-
-/* A quick test that rejects most rules: it checks the pattern's ops, literals and what
- * guards want of types one by one, ignoring bindings. Recursion is as deep as the
- * pattern. */
-static bool match_is_possible(const MatchSearch *s, const Pat *p, Var v) {
-    const Graph *g = s->r->g;
-    ApplyId id = var_owner(g, v);
-    switch (p->kind) {
-    case PAT_HOLE:
-        return guard_all_hold(s->r, s->rule->by_type[p->hole], v);
-    case PAT_LITERAL:
-        return id == APPLY_NONE && match_literal(s->r, p, v);
-    case PAT_APPLY:
-        return id != APPLY_NONE && match_op(p, &g->apply[id], v) &&
-               inputs_are_possible(s, p, id);
-    }
-    return false;
-}
-
 bool rule_match(Rewriter *r, const Rule *rule, Var v, Match *m) {
     MatchSearch s = {r, rule, m};
     if (rule->broken) return false;
-    if (!r->asked && !match_is_possible(&s, rule->lhs, v)) return false;
     memset(m->bound, 0, sizeof m->bound);
     MatchGoal root = {rule->lhs, v, NULL};
     return solve_goals(&s, &root);

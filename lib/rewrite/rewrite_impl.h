@@ -44,7 +44,8 @@ typedef struct Guard {
     int test; /* in the table of guard.c */
     size_t narg;
     const Pat *arg[2];
-    bool part; /* arg[0] is an Apply of the rule's lhs */
+    bool part;  /* arg[0] is an Apply of the rule's lhs */
+    bool early; /* asked when the name is bound */
     Span at;
 } Guard;
 typedef uint64_t GuardSet; /* a bit for each test */
@@ -68,8 +69,9 @@ struct Rule {
     bool ints_hole[HOLE_MAX]; /* an argument that gives a shape */
     bool in_rhs[HOLE_MAX];
     bool const_hole[HOLE_MAX];  /* a guard requires const() of it */
-    GuardSet by_type[HOLE_MAX]; /* guards of it that the type decides */
+    GuardSet by_type[HOLE_MAX]; /* guards of it that the type decides: early ones */
     bool shape_unsafe;
+    bool parts;       /* a guard asks about a part of lhs */
     bool counts_uses; /* a guard asks about clients */
     bool both;        /* lhs <=> rhs */
     Rule *reverse;    /* of such a rule, once it is compiled: from right to left */

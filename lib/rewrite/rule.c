@@ -356,10 +356,13 @@ static bool read_plain_guard(const Rule *r, Arena *keep, Span at, Guard *g) {
     return true;
 }
 
-static void note_guard_of_hole(Rule *r, const Guard *g) {
+static void note_guard(Rule *r, Guard *g) {
+    r->parts |= g->part;
     if (g->arg[0]->kind != PAT_HOLE) return;
     uint16_t hole = g->arg[0]->hole;
-    r->by_type[hole] |= guard_by_type(g->test);
+    GuardSet test = guard_by_type(g->test);
+    g->early = test != 0;
+    r->by_type[hole] |= test;
     r->const_hole[hole] |= strcmp(guard_name((size_t)g->test), "const") == 0;
 }
 
@@ -377,7 +380,7 @@ static bool read_guards(Rule *r, const RuleArenas *m) {
         if (!read_plain_guard(r, m->keep, at, &g[r->nguard]) &&
             !read_guard(r, m, at, &g[r->nguard]))
             return false;
-        note_guard_of_hole(r, &g[r->nguard++]);
+        note_guard(r, &g[r->nguard++]);
     }
     r->guard = g; /* not NULL, even of none */
     return true;
