@@ -383,23 +383,27 @@ static bool has_tries(const Rewriter *r, ApplyId a, TryLevel level) {
     return r->tries.p[r->op_at[a]].level[level].n > 0;
 }
 
-static FirstInputs first_inputs(Rewriter *r, ApplyId a) {
-    FirstInputs x = {.n = r->g->apply[a].nin};
-    for (size_t i = 0; i < x.n && i < FEW_INPUTS; i++)
-        x.v[i] = rewriter_input(r, a, i);
-    return x;
+static void find_first_inputs(Rewriter *r, ApplyId a, FirstInputs *x) {
+    x->n = r->g->apply[a].nin;
+    for (size_t i = 0; i < FEW_INPUTS; i++) {
+        x->v[i] = i < x->n ? rewriter_input(r, a, i) : VAR_NONE;
+        x->has_below[i] = false;
+    }
 }
 
 /* Tries entries until the Apply is replaced. A rule may replace one output of several;
  * later rules then handle the others. */
 static bool try_list(Rewriter *r, ApplyId a, TryLevel level) {
     if (!has_tries(r, a, level)) return false;
-    FormTries list = *form_tries(r, a, level);
-    FirstInputs inputs = first_inputs(r, a);
+    const FormTries *list = form_tries(r, a, level);
+    const FormTry *f = list->p, *end = f + list->n;
+    if (f == end) return false;
+    FirstInputs inputs;
+    find_first_inputs(r, a, &inputs);
     bool hit = false;
-    for (size_t i = 0; i < list.n && !r->failed; i++) {
-        const Try *t = list.p[i].t;
-        if (t->looks && !stage_may_fire(r, t, list.p[i].orders, &inputs)) continue;
+    for (; f < end && !r->failed; f++) {
+        const Try *t = f->t;
+        if (t->looks && !stage_may_fire(r, t, f->orders, &inputs)) continue;
         DatabaseEntry *e = &r->db->entry.p[t->entry];
         if ((hit && !e->rule) || is_spent(r, e)) continue;
         e->profile.tried++;

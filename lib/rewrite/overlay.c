@@ -36,7 +36,7 @@ static void grow_apply_arrays(Rewriter *r) {
     r->form_at = mem_realloc(r->s, r->form_at, cap, sizeof *r->form_at);
 }
 
-void rewriter_grow(Rewriter *r) {
+void rewriter_add_nodes(Rewriter *r) {
     if (r->g->nvar > r->cap_var) grow_var_arrays(r);
     if (r->g->napply > r->cap_apply) grow_apply_arrays(r);
     for (; r->nvar < r->g->nvar; r->nvar++) {

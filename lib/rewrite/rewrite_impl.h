@@ -460,7 +460,11 @@ static inline Var rewriter_resolve(Rewriter *r, Var v) {
     }
     return v;
 }
-void rewriter_grow(Rewriter *r);          /* call after appending nodes */
+void rewriter_add_nodes(Rewriter *r);
+/* Call after appending nodes. */
+static inline void rewriter_grow(Rewriter *r) {
+    if (r->nvar != r->g->nvar || r->napply != r->g->napply) rewriter_add_nodes(r);
+}
 size_t rewriter_bytes(const Rewriter *r); /* of its arrays by variable and Apply */
 /* Drops the diagnostics since `mark`: they explain why an optional result is
  * unavailable, which is no error. Out of memory is kept, because it would make the

@@ -240,8 +240,10 @@ unsigned stage_orders(const Try *t, const InputKinds *x) {
 }
 
 static Kinds kinds_below(Rewriter *r, FirstInputs *x, size_t i) {
-    ApplyId a = x->has_below[i] || i >= x->n ? APPLY_NONE : var_owner(r->g, x->v[i]);
+    if (x->has_below[i]) return x->below[i];
+    ApplyId a = i < x->n ? var_owner(r->g, x->v[i]) : APPLY_NONE;
     x->has_below[i] = true;
+    x->below[i] = 0;
     for (size_t k = 0; a != APPLY_NONE && k < r->g->apply[a].nin; k++)
         x->below[i] |= stage_kinds_of(r, rewriter_input(r, a, k));
     return x->below[i];

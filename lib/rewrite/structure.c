@@ -141,19 +141,6 @@ Facts facts_of_input(Rewriter *r, ApplyId id, size_t i) {
     return r->facts[v] & FACTS_ALL;
 }
 
-/* Asks for the inputs of v's Apply first. An input that is being found already leads
- * back to v through a replacement: nothing is known of it. */
-static bool inputs_are_known(Rewriter *r, ApplyId id) {
-    bool known = true;
-    for (size_t i = 0; i < r->g->apply[id].nin; i++) {
-        Var v = rewriter_input(r, id, i);
-        if (!is_matrices(r, v) || r->facts[v]) continue;
-        vec_push(r->s, &r->asking, v);
-        known = false;
-    }
-    return known;
-}
-
 static Facts find_facts(Rewriter *r, Var v, ApplyId id, FactsOf *of) {
     const Type *t = var_type(r->g, v);
     const Tensor *value = var_const(r->g, v);
@@ -164,12 +151,34 @@ static Facts find_facts(Rewriter *r, Var v, ApplyId id, FactsOf *of) {
     return implied(f, !dtype_is_complex(t->dtype)) | FACTS_DONE;
 }
 
+static inline FactsOf *facts_of_maker(const Rewriter *r, ApplyId id) {
+    return id == APPLY_NONE ? NULL : r->tries.p[r->op_at[id]].facts;
+}
+
+/* Asks for the inputs of v's Apply first. An input that is being found already leads
+ * back to v through a replacement: nothing is known of it. */
+static bool inputs_are_known(Rewriter *r, ApplyId id) {
+    bool known = true;
+    for (size_t i = 0; i < r->g->apply[id].nin; i++) {
+        Var v = rewriter_input(r, id, i);
+        if (r->facts[v] || !is_matrices(r, v)) continue;
+        ApplyId maker = var_owner(r->g, v);
+        if (facts_of_maker(r, maker)) {
+            vec_push(r->s, &r->asking, v);
+            known = false;
+        } else {
+            r->facts[v] = find_facts(r, v, maker, NULL);
+        }
+    }
+    return known;
+}
+
 static Facts facts_of(Rewriter *r, Var v) {
     vec_push(r->s, &r->asking, v);
     while (r->asking.n) {
         Var u = r->asking.p[r->asking.n - 1];
         ApplyId id = var_owner(r->g, u);
-        FactsOf *of = id == APPLY_NONE ? NULL : r->tries.p[r->op_at[id]].facts;
+        FactsOf *of = facts_of_maker(r, id);
         bool open = r->facts[u] & FACTS_OPEN;
         if (!(r->facts[u] & FACTS_DONE)) {
             r->facts[u] = FACTS_OPEN;
