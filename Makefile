@@ -30,6 +30,9 @@ WARN += -Wlogical-op -Wduplicated-cond -Wduplicated-branches
 endif
 OPT    ?= -O2
 SIMD_OPT ?= -O3
+# Graphs of millions go through these folders: 5 % less time, for 2 % more code.
+CORE := base graph op rewrite
+CORE_OPT ?= $(OPT:-O2=-O3)
 CFLAGS ?= -g
 # What makes bugs harder to exploit, in builds that optimise: guards of stacks, and checked calls of libc (3 where compiler
 # and libc know it, else 2; the sanitizers have their own).
@@ -75,7 +78,7 @@ lib: $(B)/libthunkline-all.a
 
 # Files that change only when the text in them does: other flags, or a source less, make anew what they were used for.
 # AS_BUILT=1 takes what is there, whatever it was built with.
-$(B)/flags: keep = $(CC) $(ALL_CFLAGS) $(SIMD_OPT)
+$(B)/flags: keep = $(CC) $(ALL_CFLAGS) $(SIMD_OPT) $(CORE_OPT)
 $(B)/sources: keep = $(LIB_O) $(CMD_C) $(LDFLAGS) $(LINK)
 $(B)/flags $(B)/sources: $(if $(AS_BUILT),,FORCE)
 	@mkdir -p $(@D)
@@ -85,6 +88,7 @@ $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+$(foreach d,$(CORE),$(B)/lib/$d/%.o): private CFLAGS += $(CORE_OPT)
 # Where Debian installs libraries.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 $(B)/lib/cli/ranks.o: CFLAGS += $(if $(MULTIARCH),-DTL_MULTIARCH='"$(MULTIARCH)"')
