@@ -647,13 +647,23 @@ static bool another_sweep_may_fire(Rewriter *r) {
     return r->loose || uses_grant_wishes(r);
 }
 
+/* Of a settled graph: does the stage add something that may fire at one of the Applies?
+ * It needn't be swept otherwise. */
+static bool any_to_try(Rewriter *r) {
+    if (!r->works) return false;
+    size_t n = r->order.n ? r->order.n : r->compacted;
+    for (size_t i = 0; i < n; i++)
+        if (!is_quiet(r, r->order.n ? r->order.p[i] : (ApplyId)i)) return true;
+    return false;
+}
+
 bool drive_stage(Rewriter *r, size_t first, size_t end) {
     double per_node = r->o->sweeps_per_node > 0 ? r->o->sweeps_per_node : PER_NODE;
     r->clean_end = database_first(r->db, nextafter(CLEANING, 1));
     r->first = first;
     r->end = end > r->clean_end ? end : r->clean_end;
     stage_sort_entries(r);
-    if (r->settled && !r->works && !r->why) return true;
+    if (r->settled && !r->why && !any_to_try(r)) return true;
     r->budget = (uint64_t)(per_node * r->g->napply) + SLACK;
     for (size_t i = stage_entry(r, 0); i < r->end; i = stage_entry(r, i + 1))
         r->db->entry.p[i].spent = 0;
