@@ -40,9 +40,8 @@ static bool takes_part(Rewriter *r, ApplyId id, size_t i) {
     return !rw_is(r, a, OP_SUBTENSOR) || takes_row(r, a);
 }
 
-static void count_use(Rewriter *r, ApplyId a, size_t i, Var x, bool parts) {
-    r->uses[x]++;
-    if (parts && r->parts[x] < MOST_PARTS) r->parts[x] += takes_part(r, a, i);
+static void count_part(Rewriter *r, ApplyId a, size_t i, Var x) {
+    if (r->parts[x] < MOST_PARTS) r->parts[x] += takes_part(r, a, i);
 }
 
 void rewriter_count(Rewriter *r, ApplyId a) {
@@ -51,17 +50,28 @@ void rewriter_count(Rewriter *r, ApplyId a) {
     r->counted = false;
     if (!r->uses_matter) return;
     bool parts = r->tries.p[r->op_at[a]].takes_part;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++)
-        count_use(r, a, i, rewriter_input(r, a, i), parts);
-}
-
-void uses_need_inputs(Rewriter *r, ApplyId a) {
-    bool parts = r->tries.p[r->op_at[a]].takes_part;
     for (size_t i = 0; i < r->g->apply[a].nin; i++) {
         Var x = rewriter_input(r, a, i);
-        ApplyId maker = var_owner(r->g, x);
-        if (maker != APPLY_NONE) r->state[maker] |= COUNTED;
-        if (r->uses_matter) count_use(r, a, i, x, parts);
+        r->uses[x]++;
+        if (parts) count_part(r, a, i, x);
+    }
+}
+
+/* Each Apply comes here once a count: what doesn't change is read once, since the
+ * compiler can't tell that writing states leaves it alone. */
+void uses_need_inputs(Rewriter *r, ApplyId a) {
+    const Graph *g = r->g;
+    const Var *in = apply_in(g, a);
+    size_t n = g->apply[a].nin;
+    uint8_t *state = r->state;
+    bool matter = r->uses_matter, parts = matter && r->tries.p[r->op_at[a]].takes_part;
+    for (size_t i = 0; i < n; i++) {
+        Var x = rewriter_resolve(r, in[i]);
+        ApplyId maker = var_owner(g, x);
+        if (maker != APPLY_NONE) state[maker] |= COUNTED;
+        if (matter) r->uses[x]++;
+        if (parts && maker != APPLY_NONE && rw_is(r, &g->apply[maker], OP_MATMUL))
+            count_part(r, a, i, x);
     }
 }
 
