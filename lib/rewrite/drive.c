@@ -100,8 +100,13 @@ static void infer_types_again(Rewriter *r, ApplyId a, const Var *in, const Type 
         out[k] = found[k];
 }
 
+/* Something was replaced. */
+static void note_news(Rewriter *r) {
+    r->dirty = r->news = true;
+}
+
 static void note_reinterned(Rewriter *r, Var from, Var to) {
-    r->dirty = true;
+    note_news(r);
     r->forward[from] = r->direct[from] = to;
     r->by[from] = 0;
     uses_move(r, from, to);
@@ -153,7 +158,7 @@ static ApplyId with_inputs(Rewriter *r, ApplyId a, const Var *in) {
         graph_replace_inputs(r->g, a, in);
         r->form_at[a] = 0;
         note_changed(r, a);
-        r->dirty = true;
+        note_news(r);
         r->view_napply = 0; /* the view is out of date */
         return a;
     }
@@ -298,7 +303,8 @@ static bool install_replacement(Rewriter *r, ApplyId a, size_t entry, const Var 
         r->by[v] = (uint16_t)(entry + 1);
         uses_move(r, v, x);
         if (!rewriter_fired(r, entry, 1, &v, &x)) return r->failed = true, false;
-        changed = r->dirty = true;
+        note_news(r);
+        changed = true;
     }
     if (!changed) return false;
     r->db->entry.p[entry].spent++;
@@ -534,7 +540,7 @@ static bool is_quiet(Rewriter *r, ApplyId a) {
 }
 
 static void sweep_apply(Rewriter *r, ApplyId a) {
-    unsigned news = news_of_inputs(r, a);
+    unsigned news = r->news ? news_of_inputs(r, a) : 0;
     if (news == INPUT_CHANGED && !r->g->apply[a].serial) {
         note_changed(r, a);
         settle_in_place(r, a);
@@ -550,6 +556,7 @@ static void sweep_apply(Rewriter *r, ApplyId a) {
  * and what replaced it has been put in. */
 static void sweep(Rewriter *r) {
     Vec(ApplyId) last;
+    r->news = !r->settled;
     if (r->uses_matter && r->nvar) memset(r->wish, 0, r->nvar * sizeof *r->wish);
     memcpy(&last, &r->order, sizeof last);
     memset(&r->order, 0, sizeof r->order);

@@ -92,7 +92,7 @@ static void list_tries(Rewriter *r, Form *f, TryLevel level) {
     f->listed |= (uint8_t)(1U << level);
 }
 
-const FormTries *form_tries(Rewriter *r, ApplyId a, TryLevel level) {
+const FormTries *form_list_tries(Rewriter *r, ApplyId a, TryLevel level) {
     uint16_t n = r->form_at[a] ? r->form_at[a] : find_form(r, a);
     Form *f = &r->forms.p[n - 1];
     if (!(f->listed >> level & 1)) list_tries(r, f, level);

@@ -386,6 +386,8 @@ struct Rewriter {
     bool works;   /* entries besides the cleaning ones may fire */
     bool loose;   /* an Apply is left that did not settle */
     bool settled; /* all are, if nothing has changed since the last stage */
+    bool news;    /* there may be some of inputs: something was replaced in this sweep,
+                   * or before it, when not all had settled */
     Vec(Visit) stack;
     Vec(ApplyId) dropped; /* uses.c: those whose inputs are looked at next */
     Vec(ApplyId) order;   /* what the last sweep needed, inputs first; empty: all, as
@@ -633,7 +635,12 @@ unsigned stage_orders(const Try *t, const InputKinds *x);
 bool stage_may_fire(Rewriter *r, const Try *t, unsigned orders, FirstInputs *x);
 /* What a level tries at an Apply whose inputs are all resolved. Valid until the next
  * call or stage. */
-const FormTries *form_tries(Rewriter *r, ApplyId a, TryLevel level);
+const FormTries *form_list_tries(Rewriter *r, ApplyId a, TryLevel level);
+static inline const FormTries *form_tries(Rewriter *r, ApplyId a, TryLevel level) {
+    uint16_t n = r->form_at[a];
+    const Form *f = n ? &r->forms.p[n - 1] : NULL;
+    return f && f->listed >> level & 1 ? &f->list[level] : form_list_tries(r, a, level);
+}
 void form_forget_tries(Rewriter *r); /* the stage has others */
 void form_free_all(Rewriter *r);
 enum { OPS_MAX = 0x7FEF }; /* in a run */
