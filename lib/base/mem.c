@@ -16,8 +16,8 @@
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* A small graph's heap stays in small pages: clearing a huge one takes longer than the
- * few that it would replace. */
-enum { HEAP_SMALL = 8 << 20 };
+ * few that it would replace, and the last one is half empty. */
+enum { HEAP_SMALL = 12 << 20 };
 /* The heap grows by this, which is address space only: where it ends, no huge page has
  * room. */
 enum { HEAP_STEP = 64 << 20 };

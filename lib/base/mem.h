@@ -21,7 +21,7 @@ void mem_free(void *p);
 /* For programs that hold graphs. From now on each block of more than 4 MB has address
  * space of its own (base/large.h): it grows without a copy, stays in huge pages, and
  * goes back at once when it is freed, so that a graph's arrays don't leave holes;
- * smaller ones would pay more for fresh pages than they save. Beyond its next 8 MB the
+ * smaller ones would pay more for fresh pages than they save. Beyond its next 12 MB the
  * heap is in huge pages. Not for programs that ask for large tensors again and again.
  */
 void mem_expect_graphs(Session *s);
