@@ -2,38 +2,15 @@
  * again: variables are visited by ascending id, each as its replacement, and any Apply
  * that is still missing is copied just before its first user, using an explicit stack.
  * Without `forward`, the order stays the same. Where nothing merges, this walk only
- * numbers what it meets, and the tables are written afterwards, one by one: a graph
- * that ends here gives up each as soon as it is read, since the peak of memory of large
- * graphs is where two of them stand side by side. */
-#include "graph/graph_impl.h"
+ * numbers what it meets and writes its inputs, and the other tables are written
+ * afterwards, one by one: a graph that ends here gives up each as soon as it is read,
+ * since the peak of memory of large graphs is where two of them stand side by side. */
+#include "graph/copy_impl.h"
 
 #include <string.h>
 
-typedef struct CopyFrame {
-    ApplyId a;
-    uint32_t next; /* the next input to visit */
-} CopyFrame;
-
-typedef struct GraphCopy {
-    Graph *dst;
-    const Graph *src;
-    WantedFunctions *wanted;
-    bool intern;
-    bool listed;    /* leaves have the names that src lists for them */
-    bool taken;     /* Applies move down in src's own tables, which dst has now */
-    Graph *ending;  /* src, if it gives up its tables; else NULL */
-    ApplyId *order; /* Applies as they are numbered; NULL: each node is appended when
-                       it is met */
-    Var *leaf;      /* beside order, leaves as they are numbered between its Applies */
-    uint32_t napply, nleaf, nvar, nin; /* what these have */
-    Var *effect;                       /* the first output of each effect */
-    Var *to;       /* each variable's replacement, none replaced again; NULL: itself */
-    Var *id;       /* each variable's copy */
-    uint8_t *need; /* by variable: leaves; by Apply in need_apply */
-    uint8_t *need_apply;
-    uint8_t *open; /* Applies on the stack */
-    Vec(CopyFrame) stack;
-} GraphCopy;
+/* In place of the id of the first output of an Apply that is on the stack. */
+#define ID_OPEN (VAR_NONE - 1)
 
 /* ---- single nodes ---- */
 
@@ -122,32 +99,48 @@ static void shorten_chains(Var *to, Var n) {
     }
 }
 
-static inline Var resolve_forward(const GraphCopy *c, Var v) {
-    return c->to ? c->to[v] : v;
+/* ---- liveness: Applies are looked at downwards, and what replacements need above at
+ * once; of one that is needed the first output is marked ---- */
+
+static bool needs_another_output(const GraphCopy *c, const Apply *p) {
+    for (Var v = p->out + 1; v < p->out + p->nout; v++)
+        if (c->need[v]) return true;
+    return false;
 }
 
-/* ---- liveness ---- */
-
-static inline void need_apply(GraphCopy *c, ApplyId a) {
-    if (c->need_apply[a]) return;
-    c->need_apply[a] = 1;
-    vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
+static void need_above(GraphCopy *c, Var v) {
+    if (var_leaf(c->src, v) != LEAF_NOT) return;
+    ApplyId a = c->src->var[v].owner;
+    Var out = c->src->apply[a].out;
+    if (out != v && c->need[out]) return;
+    c->need[out] = 1;
+    vec_push(c->src->s, &c->stack, ((CopyFrame){.a = a}));
 }
 
-static inline void need_var(GraphCopy *c, Var v) {
+/* The makers of variables from `past` on have been looked at. */
+static inline void need_var(GraphCopy *c, Var v, Var past) {
     v = resolve_forward(c, v);
     if (c->need[v]) return;
     c->need[v] = 1;
-    ApplyId a = var_owner(c->src, v);
-    if (a != APPLY_NONE) need_apply(c, a);
+    if (v >= past) need_above(c, v);
+}
+
+static inline void need_inputs_of(GraphCopy *c, const Apply *p, Var past) {
+    const Var *in = c->src->in + p->in;
+    c->nin += p->nin;
+    for (uint32_t k = 0; k < p->nin; k++)
+        need_var(c, in[k], past);
 }
 
 static void need_inputs(GraphCopy *c) {
-    const Graph *g = c->src;
-    while (c->stack.n > 0) {
-        const Apply *p = &g->apply[c->stack.p[--c->stack.n].a];
-        for (uint32_t k = p->in; k < p->in + p->nin; k++)
-            need_var(c, g->in[k]);
+    const Apply *apply = c->src->apply;
+    for (ApplyId a = c->src->napply; a-- > 0;) {
+        const Apply *p = &apply[a];
+        if (!c->need[p->out] && (p->nout == 1 || !needs_another_output(c, p))) continue;
+        c->need[p->out] = 1;
+        need_inputs_of(c, p, p->out);
+        while (c->stack.n > 0)
+            need_inputs_of(c, &apply[c->stack.p[--c->stack.n].a], p->out);
     }
 }
 
@@ -155,11 +148,11 @@ static void need_inputs(GraphCopy *c) {
 static void need_effects(GraphCopy *c) {
     const Graph *g = c->src;
     for (size_t i = 0; i < g->effects.n; i++) {
-        need_apply(c, g->effects.p[i]);
         c->effect[i] = g->apply[g->effects.p[i]].out;
+        c->need[c->effect[i]] = 1;
     }
     for (size_t i = 0; i < g->kept.n; i++)
-        need_var(c, g->kept.p[i]);
+        need_var(c, g->kept.p[i], VAR_NONE);
 }
 
 /* A declared dim stays, as an input does. */
@@ -167,42 +160,55 @@ static void need_free_dims(GraphCopy *c, Arena *a) {
     if (c->src->main != c->src) return;
     VarList dim = graph_free_dims(c->src, a);
     for (size_t i = 0; i < dim.n; i++)
-        need_var(c, dim.p[i]);
+        need_var(c, dim.p[i], VAR_NONE);
 }
 
-/* For a copy without forwards, which numbers no Apply higher than src does. */
-static void take_tables(Graph *dst, const Graph *src) {
+static bool begins_with_inputs(const Graph *g) {
+    for (size_t i = 0; i < g->inputs.n; i++)
+        if (g->inputs.p[i] != i) return false;
+    return true;
+}
+
+/* For a copy without forwards, which numbers no Apply higher than src does, and no
+ * variable but for inputs. */
+static void take_tables(GraphCopy *c) {
+    Graph *dst = c->dst;
+    const Graph *src = c->src;
     dst->apply = src->apply;
     dst->origin = src->origin;
     dst->in = src->in;
     dst->priv->apply_cap = src->priv->apply_cap;
     dst->priv->in_cap = src->priv->in_cap;
+    if (!c->takes_var) return;
+    dst->var = src->var;
+    dst->priv->var_cap = src->priv->var_cap;
 }
 
 static void forget_taken_tables(Graph *g) {
+    if (begins_with_inputs(g)) g->var = NULL, g->nvar = g->priv->var_cap = 0;
     g->apply = NULL, g->origin = NULL, g->in = NULL;
     g->napply = g->nin = g->priv->apply_cap = g->priv->in_cap = 0;
 }
 
 /* Room for what is needed, so that nothing grows step by step. */
 static void reserve_needed(GraphCopy *c) {
-    uint32_t napply = 0, nvar = c->src->nleaf, nin = 0;
-    for (ApplyId a = 0; a < c->src->napply; a++) {
-        if (!c->need_apply[a]) continue;
+    const Graph *g = c->src;
+    uint32_t napply = 0, nvar = g->nleaf;
+    for (ApplyId a = 0; a < g->napply; a++) {
+        if (!c->need[g->apply[a].out]) continue;
         napply++;
-        nvar += c->src->apply[a].nout;
-        nin += c->src->apply[a].nin;
+        nvar += g->apply[a].nout;
     }
-    if (c->taken) take_tables(c->dst, c->src);
-    graph_reserve(c->dst, napply, nvar, nin);
-    if (c->intern) apply_index_reserve(&c->dst->priv->apply_index, c->dst, napply);
+    if (c->taken) take_tables(c);
+    graph_reserve(c->dst, napply, nvar, c->nin);
+    if (c->intern) graph_reserve_equal(c->dst, napply);
 }
 
 static void need_roots(GraphCopy *c, Arena *a, unsigned roots) {
     need_free_dims(c, a);
     VarList root = graph_roots(c->src, a, roots & ~(unsigned)ROOTS_EFFECTS);
     for (size_t i = 0; i < root.n; i++)
-        need_var(c, root.p[i]);
+        need_var(c, root.p[i], VAR_NONE);
     if (roots & ROOTS_EFFECTS) need_effects(c);
     need_inputs(c);
 }
@@ -219,55 +225,59 @@ static void emit_leaf(GraphCopy *c, Var v) {
     c->id[v] = c->nvar++;
 }
 
-static void number_apply(GraphCopy *c, ApplyId a) {
-    const Apply *p = &c->src->apply[a];
-    c->order[c->napply++] = a;
-    c->nin += p->nin;
-    for (Var k = 0; k < p->nout; k++)
-        c->id[p->out + k] = c->nvar++;
+/* Writes the inputs' copies behind dst's inputs. False: one isn't copied yet. */
+static inline bool write_inputs(GraphCopy *c, const Apply *p) {
+    const Var *in = c->src->in + p->in;
+    Var *to = c->dst->in + c->dst->nin;
+    for (uint32_t k = 0; k < p->nin; k++) {
+        to[k] = c->id[resolve_forward(c, in[k])];
+        if (to[k] >= ID_OPEN) return false;
+    }
+    return true;
 }
 
+/* Its inputs are written; p may be in a table that moves down. */
 static void append_apply(GraphCopy *c, ApplyId a) {
-    Graph *d = c->dst;
-    const Apply p = c->src->apply[a]; /* which may be d's */
-    const Var *in = apply_in(c->src, a);
-    if (c->taken && (d->napply > a || d->nin > p.in))
-        bug("Apply %u would move up to %u", a, d->napply);
-    for (uint32_t k = 0; k < p.nin; k++)
-        d->in[d->nin + k] = c->id[resolve_forward(c, in[k])];
-    Var first =
-        graph_append_copy(d, &p, &c->src->var[p.out], c->src->origin[a], c->intern);
-    for (Var k = 0; k < p.nout; k++)
-        c->id[p.out + k] = first + k;
-    if (c->wanted) wanted_add_props(c->wanted, p.props);
+    const Apply *p = &c->src->apply[a];
+    Var *id = &c->id[p->out];
+    uint32_t nout = p->nout;
+    if (c->wanted) wanted_add_props(c->wanted, p->props);
+    Var first = graph_append_copy(c->dst, p, &c->src->var[p->out], c->src->origin[a],
+                                  c->intern);
+    for (uint32_t k = 0; k < nout; k++)
+        id[k] = first + k;
 }
 
-static inline void emit_apply(GraphCopy *c, ApplyId a) {
+static inline void number_apply(GraphCopy *c, ApplyId a) {
+    const Apply *p = &c->src->apply[a];
+    Var *id = &c->id[p->out], nvar = c->nvar;
+    c->order[c->napply++] = a;
+    c->dst->nin += p->nin;
+    id[0] = nvar++;
+    for (uint32_t k = 1; k < p->nout; k++)
+        id[k] = nvar++;
+    c->nvar = nvar;
+}
+
+/* False: an input isn't copied yet. */
+static inline bool emit_apply(GraphCopy *c, ApplyId a) {
+    if (!write_inputs(c, &c->src->apply[a])) return false;
     if (c->order)
         number_apply(c, a);
     else
         append_apply(c, a);
+    return true;
 }
 
 static void open_apply(GraphCopy *c, ApplyId a) {
-    if (c->open[a]) bug("a variable was replaced by one that depends on it");
-    c->open[a] = 1;
+    Var *id = &c->id[c->src->apply[a].out];
+    if (*id == ID_OPEN) bug("a variable was replaced by one that depends on it");
+    *id = ID_OPEN;
     vec_push(c->src->s, &c->stack, ((CopyFrame){a, 0}));
-}
-
-static bool has_copied_inputs(const GraphCopy *c, ApplyId a) {
-    const Apply *p = &c->src->apply[a];
-    for (uint32_t k = p->in; k < p->in + p->nin; k++)
-        if (c->id[resolve_forward(c, c->src->in[k])] == VAR_NONE) return false;
-    return true;
 }
 
 /* Copies Apply a after all it needs. */
 static void emit_with_inputs(GraphCopy *c, ApplyId a) {
-    if (!c->to || has_copied_inputs(c, a)) { /* most often */
-        emit_apply(c, a);
-        return;
-    }
     open_apply(c, a);
     while (c->stack.n > 0) {
         CopyFrame *f = &c->stack.p[c->stack.n - 1];
@@ -280,25 +290,47 @@ static void emit_with_inputs(GraphCopy *c, ApplyId a) {
         ApplyId owner = var_owner(c->src, v);
         if (owner == APPLY_NONE)
             emit_leaf(c, v);
-        else if (c->id[v] == VAR_NONE)
+        else if (c->id[v] >= ID_OPEN)
             open_apply(c, owner);
     }
+}
+
+/* What takes the place of v, an output of a. */
+static inline void emit_in_place(GraphCopy *c, Var v, ApplyId a) {
+    Var x = resolve_forward(c, v);
+    if (c->id[x] != VAR_NONE) return;
+    if (x != v && (a = var_owner(c->src, x)) == APPLY_NONE) return;
+    if (c->need[c->src->apply[a].out] && !emit_apply(c, a)) emit_with_inputs(c, a);
+}
+
+static inline uint32_t emit_leaves(GraphCopy *c, uint32_t next, Var end) {
+    const Graph *g = c->src;
+    for (; next < g->nleaf && g->leaf[next].var < end; next++) {
+        Var v = g->leaf[next].var;
+        if (c->need[v] || var_leaf(g, v) == LEAF_SHARED) emit_leaf(c, v);
+    }
+    return next;
 }
 
 /* Inputs come first, in the order of the interface, whatever their ids. A replacement
  * takes the place of the original, so that an order that suits memory is preserved. */
 static void emit_needed(GraphCopy *c) {
-    for (size_t i = 0; i < c->src->inputs.n; i++)
-        emit_leaf(c, c->src->inputs.p[i]);
-    for (Var v = 0; v < c->src->nvar; v++) {
-        Var x = resolve_forward(c, v);
-        if (var_leaf(c->src, v) != LEAF_NOT) {
-            if (c->need[v] || var_leaf(c->src, v) == LEAF_SHARED) emit_leaf(c, v);
-        } else if (c->id[x] == VAR_NONE) {
-            ApplyId a = var_owner(c->src, x);
-            if (a != APPLY_NONE && c->need_apply[a]) emit_with_inputs(c, a);
-        }
+    const Graph *g = c->src;
+    uint32_t leaf = 0;
+    for (size_t i = 0; i < g->inputs.n; i++)
+        emit_leaf(c, g->inputs.p[i]);
+    for (ApplyId a = 0; a < g->napply; a++) {
+        const Apply *p = &g->apply[a];
+        uint32_t nout = p->nout;
+        Var v = p->out;
+        if (c->taken && c->dst->nin > p->in)
+            bug("the inputs of Apply %u would move", a);
+        leaf = emit_leaves(c, leaf, v);
+        emit_in_place(c, v, a);
+        while (--nout > 0)
+            emit_in_place(c, ++v, a);
     }
+    emit_leaves(c, leaf, g->nvar);
 }
 
 /* ---- tables, one after the other ---- */
@@ -308,39 +340,30 @@ static void *give_up(void *table) {
     return NULL;
 }
 
-static void write_inputs(GraphCopy *c) {
-    Graph *d = c->dst;
-    graph_reserve(d, 0, 0, c->nin);
-    Var *to = d->in;
-    for (uint32_t i = 0; i < c->napply; i++) {
-        const Apply *p = &c->src->apply[c->order[i]];
-        for (uint32_t k = p->in; k < p->in + p->nin; k++)
-            *to++ = c->id[resolve_forward(c, c->src->in[k])];
-    }
-    d->nin = c->nin;
-    if (c->ending) c->ending->in = give_up(c->ending->in);
-}
-
 static void write_origins(GraphCopy *c) {
+    const Origin *from = c->src->origin;
+    Origin *to = c->dst->origin;
     for (uint32_t i = 0; i < c->napply; i++)
-        c->dst->origin[i] = c->src->origin[c->order[i]];
+        to[i] = from[c->order[i]];
     if (c->ending) c->ending->origin = give_up(c->ending->origin);
 }
 
 /* From now on order has first outputs in place of the Applies, which may be gone. */
 static void write_applies(GraphCopy *c) {
-    Graph *d = c->dst;
+    const Apply *from = c->src->apply;
+    Apply *to = c->dst->apply;
     uint32_t nin = 0;
     for (uint32_t i = 0; i < c->napply; i++) {
-        Apply p = c->src->apply[c->order[i]];
-        c->order[i] = p.out;
-        p.out = c->id[p.out];
-        p.in = nin, nin += p.nin;
-        if (p.serial) p.serial = ++d->priv->serial;
-        if (c->wanted) wanted_add_props(c->wanted, p.props);
-        d->apply[i] = p;
+        const Apply *p = &from[c->order[i]];
+        c->order[i] = p->out;
+        to[i] = *p;
+        to[i].out = c->id[p->out];
+        to[i].in = nin;
+        nin += p->nin;
+        if (p->serial) to[i].serial = ++c->dst->priv->serial;
+        if (c->wanted) wanted_add_props(c->wanted, p->props);
     }
-    d->napply = c->napply;
+    c->dst->napply = c->napply;
     if (c->ending) c->ending->apply = give_up(c->ending->apply);
 }
 
@@ -368,123 +391,11 @@ static void write_variables(GraphCopy *c) {
 }
 
 static void write_tables(GraphCopy *c) {
-    write_inputs(c);
+    if (c->ending) c->ending->in = give_up(c->ending->in);
     graph_reserve(c->dst, c->napply, 0, 0);
     write_origins(c);
     write_applies(c);
     write_variables(c);
-}
-
-/* ---- the interface ---- */
-
-static Var copied_id(const GraphCopy *c, Var v) {
-    return v == VAR_NONE ? VAR_NONE : c->id[resolve_forward(c, v)];
-}
-
-/* Is it the name that the leaf has by itself? */
-static bool is_own_name(const Graph *g, VarName n) {
-    LeafKind leaf = var_leaf(g, n.var);
-    return (leaf == LEAF_INPUT || leaf == LEAF_SHARED) &&
-           var_leafrec(g, n.var)->name == n.name;
-}
-
-/* Then no other variable has a name of theirs. */
-static bool lists_leaves(const Graph *g) {
-    size_t own = 0;
-    for (size_t i = 0; i < g->names.n; i++)
-        own += is_own_name(g, g->names.p[i]);
-    return own == g->inputs.n + g->shared.n;
-}
-
-static void copy_names(GraphCopy *c) {
-    for (size_t i = 0; i < c->src->names.n; i++) {
-        VarName n = c->src->names.p[i];
-        if (is_own_name(c->src, n)) continue; /* its leaf has it */
-        LeafKind leaf = var_leaf(c->src, n.var);
-        bool own = leaf == LEAF_INPUT || leaf == LEAF_SHARED;
-        Var v = own ? c->id[n.var] : copied_id(c, n.var);
-        if (v != VAR_NONE) names_take_over(c->dst, v, n.name);
-    }
-    for (size_t i = 0; i < c->src->rowwise.n; i++) {
-        Var v = c->id[c->src->rowwise.p[i]];
-        if (v != VAR_NONE) vec_push(c->dst->s, &c->dst->rowwise, v);
-    }
-    for (size_t i = 0; i < c->src->trees.n; i++) {
-        VarName n = c->src->trees.p[i];
-        n.var = copied_id(c, n.var);
-        if (n.var != VAR_NONE) vec_push(c->dst->s, &c->dst->trees, n);
-    }
-}
-
-/* If two variables merge, the looser tolerance of each kind holds. */
-static void copy_approx(GraphCopy *c) {
-    for (size_t i = 0; i < c->src->approx.n; i++) {
-        VarApprox a = c->src->approx.p[i];
-        Var v = copied_id(c, a.var);
-        if (v != VAR_NONE) graph_loosen_approx(c->dst, v, a.how);
-    }
-}
-
-/* As for names, a leaf's mark is its own, not its replacement's. */
-static void copy_marks(GraphCopy *c) {
-    const Graph *g = c->src;
-    if (g->aliases.n == 0 && g->statistics.n == 0) return;
-    Var *map = mem_zalloc(g->s, g->nvar, sizeof *map);
-    for (Var v = 0; v < g->nvar; v++)
-        map[v] = var_leaf(g, v) == LEAF_NOT ? copied_id(c, v) : c->id[v];
-    graph_copy_marks(c->dst, g, map);
-    mem_free(map);
-}
-
-static void copy_interface(GraphCopy *c, unsigned roots) {
-    Graph *d = c->dst;
-    const Graph *g = c->src;
-    copy_approx(c);
-    for (size_t i = 0; roots & ROOTS_INIT && i < g->shared.n; i++) {
-        Var v = g->shared.p[i];
-        var_leafrec(d, c->id[v])->init = copied_id(c, var_leafrec(g, v)->init);
-    }
-    copy_names(c);
-    copy_marks(c);
-    if (!(roots & ROOTS_RUN)) return;
-    for (size_t i = 0; i < g->outputs.n; i++)
-        vec_push(d->s, &d->outputs,
-                 ((Output){g->outputs.p[i].label, copied_id(c, g->outputs.p[i].var)}));
-    for (size_t i = 0; i < g->updates.n; i++) {
-        Update u = g->updates.p[i];
-        vec_push(d->s, &d->updates, ((Update){c->id[u.shared], copied_id(c, u.value)}));
-    }
-    for (size_t i = 0; i < g->effects.n; i++)
-        vec_push(d->s, &d->effects, var_owner(d, c->id[c->effect[i]]));
-    for (size_t i = 0; i < g->kept.n; i++) {
-        Var v = copied_id(c, g->kept.p[i]);
-        if (v != VAR_NONE) vec_push(d->s, &d->kept, v);
-    }
-    d->until = copied_id(c, g->until);
-}
-
-static const char *copy_str(Graph *d, const char *text) {
-    return text ? arena_str(d->arena, text, strlen(text)) : NULL;
-}
-
-static void copy_graph_facts(Graph *d, const Graph *g) {
-    d->name = g->name;
-    d->doc = copy_str(d, g->doc);
-    d->folder = copy_str(d, g->folder);
-    d->source = g->source;
-    d->floatX = g->floatX;
-    d->fused = g->fused;
-    d->derived = g->derived;
-    d->pullback = g->pullback;
-    d->pushforward = g->pushforward;
-    for (size_t i = 0; i < g->steps.n; i++) {
-        Step x = g->steps.p[i];
-        vec_push(
-            d->s, &d->steps,
-            ((Step){copy_str(d, x.tool), copy_str(d, x.version), copy_str(d, x.args)}));
-    }
-    for (size_t i = 0; i < g->modes.n; i++)
-        vec_push(d->s, &d->modes, g->modes.p[i]);
 }
 
 typedef struct CopyHow {
@@ -503,25 +414,24 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     Arena *a = arena_new(src->s);
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     c.taken = how->take;
+    c.takes_var = c.taken && begins_with_inputs(src);
     c.ending = how->ending;
     size_t n = src->nvar;
     c.to = how->forward;
     if (c.to) shorten_chains(c.to, src->nvar);
-    c.id = NEW_N(a, n, Var);
-    memset(c.id, 0xFF, n * sizeof *c.id);
+    c.id = memset(arena_alloc(a, n * sizeof *c.id), 0xFF, n * sizeof *c.id);
     c.need = NEW_N(a, n, uint8_t);
-    c.need_apply = NEW_N(a, src->napply, uint8_t);
-    c.open = NEW_N(a, src->napply, uint8_t);
     c.effect = NEW_N(a, src->effects.n, Var);
-    copy_graph_facts(dst, src);
-    c.listed = lists_leaves(src);
+    copy_facts(dst, src);
+    c.listed = copy_lists_leaves(src);
     vec_reserve(dst->s, &dst->names, src->names.n);
     need_roots(&c, a, how->roots);
     if (c.taken || c.intern) {
         reserve_needed(&c);
     } else {
-        c.order = NEW_N(a, src->napply, ApplyId);
-        c.leaf = NEW_N(a, src->nleaf, Var);
+        graph_reserve(dst, 0, 0, c.nin);
+        c.order = arena_alloc(a, src->napply * sizeof *c.order);
+        c.leaf = arena_alloc(a, src->nleaf * sizeof *c.leaf);
     }
     emit_needed(&c);
     if (c.order) write_tables(&c);

@@ -476,6 +476,11 @@ static void start_interning(Graph *g) {
         index_new_apply(g, a);
 }
 
+void graph_reserve_equal(Graph *g, size_t n) {
+    start_interning(g);
+    apply_index_reserve(&g->priv->apply_index, g, n);
+}
+
 /* `from`: a leaf that has v itself, which the new one shares; else NULL. */
 static Var append_const(Graph *g, const Type *t, const Value *v, const Leaf *from,
                         bool intern) {
@@ -580,7 +585,6 @@ Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
     bool merges = intern && !p->serial;
     if (merges) {
         ApplyKey k = {g, p->op, p->props, p->nin, g->in + g->nin};
-        start_interning(g);
         ApplyId have = apply_index_find(&g->priv->apply_index, &k, &slot);
         if (have != APPLY_NONE) return g->apply[have].out;
     }

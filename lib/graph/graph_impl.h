@@ -28,6 +28,8 @@ void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
+/* Before n Applies are copied to the empty graph g, where equal nodes merge. */
+void graph_reserve_equal(Graph *g, size_t n);
 /* For a copy in g, whose tables and index have room: adds an Apply like p, of results
  * like those of `out`, which reads the inputs behind g's last; with `intern` merges.
  * Returns its first output. */
