@@ -10,21 +10,27 @@ static uint32_t roomy(uint32_t n) {
     return n + n / 8 + 64;
 }
 
+/* A new array is cleared; of one that grows, what is added is not. */
+static void *sized(const Rewriter *r, void *p, uint32_t n, size_t size) {
+    return p ? mem_realloc(r->s, p, n, size) : mem_zalloc(r->s, n, size);
+}
+
 static void grow_var_arrays(Rewriter *r) {
     uint32_t cap = roomy(r->g->nvar);
+    if (!r->cap_var) r->cleared = cap;
     r->forward = mem_realloc(r->s, r->forward, cap, sizeof *r->forward);
     r->cap_var = cap;
     if (!r->fusing) {
-        r->uniform = mem_realloc(r->s, r->uniform, cap, sizeof *r->uniform);
-        r->facts = mem_realloc(r->s, r->facts, cap, sizeof *r->facts);
+        r->uniform = sized(r, r->uniform, cap, sizeof *r->uniform);
+        r->facts = sized(r, r->facts, cap, sizeof *r->facts);
     }
     if (!r->sweeping) return;
     r->direct = mem_realloc(r->s, r->direct, cap, sizeof *r->direct);
-    r->by = mem_realloc(r->s, r->by, cap, sizeof *r->by);
-    r->uses = mem_realloc(r->s, r->uses, cap, sizeof *r->uses);
-    r->parts = mem_realloc(r->s, r->parts, cap, sizeof *r->parts);
-    r->wish = mem_realloc(r->s, r->wish, cap, sizeof *r->wish);
-    r->result = mem_realloc(r->s, r->result, cap, sizeof *r->result);
+    r->by = sized(r, r->by, cap, sizeof *r->by);
+    r->uses = sized(r, r->uses, cap, sizeof *r->uses);
+    r->parts = sized(r, r->parts, cap, sizeof *r->parts);
+    r->wish = sized(r, r->wish, cap, sizeof *r->wish);
+    r->result = sized(r, r->result, cap, sizeof *r->result);
 }
 
 static void grow_apply_arrays(Rewriter *r) {
@@ -36,24 +42,29 @@ static void grow_apply_arrays(Rewriter *r) {
     r->form_at = mem_realloc(r->s, r->form_at, cap, sizeof *r->form_at);
 }
 
+static void clear_var(Rewriter *r, Var v) {
+    if (!r->fusing) r->uniform[v] = 0, r->facts[v] = 0;
+    if (!r->sweeping) return;
+    r->by[v] = 0;
+    r->uses[v] = 0;
+    r->parts[v] = r->wish[v] = r->result[v] = 0;
+}
+
 void rewriter_add_nodes(Rewriter *r) {
-    if (r->g->nvar > r->cap_var) grow_var_arrays(r);
-    if (r->g->napply > r->cap_apply) grow_apply_arrays(r);
-    for (; r->nvar < r->g->nvar; r->nvar++) {
-        Var v = r->nvar;
+    const Graph *g = r->g;
+    if (g->nvar > r->cap_var) grow_var_arrays(r);
+    if (g->napply > r->cap_apply) grow_apply_arrays(r);
+    for (Var v = r->nvar; v < g->nvar; v++) {
         r->forward[v] = v;
-        if (!r->fusing) r->uniform[v] = 0, r->facts[v] = 0;
-        if (!r->sweeping) continue;
-        r->direct[v] = v;
-        r->by[v] = 0;
-        r->uses[v] = 0;
-        r->parts[v] = r->wish[v] = r->result[v] = 0;
+        if (r->sweeping) r->direct[v] = v;
+        if (v >= r->cleared) clear_var(r, v);
     }
-    for (; r->napply < r->g->napply; r->napply++) {
-        const Op *op = r->g->apply[r->napply].op;
-        r->op_at[r->napply] = stage_number_op(r, op);
-        if (r->sweeping) r->state[r->napply] = 0, r->form_at[r->napply] = 0;
+    for (ApplyId a = r->napply; a < g->napply; a++) {
+        r->op_at[a] = stage_number_op(r, g->apply[a].op);
+        if (r->sweeping) r->state[a] = 0, r->form_at[a] = 0;
     }
+    r->nvar = g->nvar;
+    r->napply = g->napply;
 }
 
 size_t rewriter_bytes(const Rewriter *r) {

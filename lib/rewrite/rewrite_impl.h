@@ -359,7 +359,7 @@ struct Rewriter {
     const Op *const *known; /* by KnownOp */
     Builder b;
     /* by variable; they grow with the graph */
-    uint32_t cap_var, cap_apply;
+    uint32_t cap_var, cap_apply, cleared; /* cleared: variables of new arrays */
     Var *forward;     /* replacement by variable, with path compression */
     uint8_t *uniform; /* of constants: 0 unknown, 1 no, else all elements are equal: 2 +
                          match_number_class */
