@@ -200,6 +200,7 @@ static bool may_have(const Type *t, Facts facts) {
 }
 
 bool rewriter_has_facts(Rewriter *r, Var v, Facts facts) {
-    if (!is_matrices(r, v) || !may_have(var_type(r->g, v), facts)) return false;
-    return has(r->facts[v] & FACTS_DONE ? r->facts[v] : facts_of(r, v), facts);
+    if (v < r->nvar && r->facts[v] & FACTS_DONE) return has(r->facts[v], facts);
+    return is_matrices(r, v) && may_have(var_type(r->g, v), facts) &&
+           has(facts_of(r, v), facts);
 }
