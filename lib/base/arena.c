@@ -61,22 +61,28 @@ void arena_reset(Arena *a) {
     arena_rewind(a, (ArenaMark){0});
 }
 
-static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size) {
+static ArenaBlock *add_arena_block(Arena *a, ArenaBlock **list, size_t size,
+                                   bool clear) {
     size_t total = size + sizeof(ArenaBlock); /* its callers check for overflow */
-    ArenaBlock *b = mem_alloc(a->s, total);
+    ArenaBlock *b = clear ? mem_zalloc(a->s, total, 1) : mem_alloc(a->s, total);
     *b = (ArenaBlock){*list, size};
     *list = b;
     a->bytes += total;
     return b;
 }
 
+static size_t whole_size(const Arena *a, size_t size) {
+    if (size > SIZE_MAX / 2) mem_panic(a->s);
+    return (size + (size == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+}
+
 /* The slow path of arena_alloc: a size that may not fit in the newest block. */
 void *arena_alloc_block_(Arena *a, size_t size) {
-    if (size > SIZE_MAX / 2) mem_panic(a->s);
-    size = (size + (size == 0) + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    size = whole_size(a, size);
     if (size > (size_t)(a->end - a->at)) {
-        if (size > a->next_size / 4) return add_arena_block(a, &a->large, size) + 1;
-        ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size);
+        if (size > a->next_size / 4)
+            return add_arena_block(a, &a->large, size, false) + 1;
+        ArenaBlock *b = add_arena_block(a, &a->blocks, a->next_size, false);
         if (a->next_size < LAST_BLOCK) a->next_size *= 2;
         a->at = (char *)(b + 1);
         a->end = a->at + b->size;
@@ -89,6 +95,8 @@ void *arena_alloc_block_(Arena *a, size_t size) {
 void *arena_zalloc(Arena *a, size_t count, size_t size) {
     size_t total;
     if (!size_mul(count, size, &total)) total = SIZE_MAX;
+    if (total > LAST_BLOCK) /* which the system may have cleared */
+        return add_arena_block(a, &a->large, whole_size(a, total), true) + 1;
     void *p = arena_alloc(a, total);
     return memset(p, 0, total);
 }
