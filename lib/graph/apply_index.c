@@ -42,20 +42,29 @@ static bool is_same_apply(const ApplyKey *k, ApplyId id) {
             memcmp(apply_in(k->g, id), k->in, k->nin * sizeof *k->in) == 0);
 }
 
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplySlot *free) {
+static inline void put_apply(ApplyIndex *x, size_t at, ApplyPlace p, ApplyId a) {
+    x->slot[at] = a;
+    x->mark[at] = p.mark;
+    x->n++;
+}
+
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k) {
     if (!x->slot) return APPLY_NONE;
     const ApplyPlace p = apply_place(k);
     for (size_t i = 0;; i++) {
         size_t at = slot_at(x, p, i);
-        if (x->mark[at] == FREE) return *free = (ApplySlot){at, p.mark}, APPLY_NONE;
+        if (x->mark[at] == FREE) return APPLY_NONE;
         if (x->mark[at] == p.mark && is_same_apply(k, x->slot[at])) return x->slot[at];
     }
 }
 
-void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a) {
-    x->slot[free.at] = a;
-    x->mark[free.at] = free.mark;
-    x->n++;
+ApplyId apply_index_add(ApplyIndex *x, const ApplyKey *k, ApplyId a) {
+    const ApplyPlace p = apply_place(k);
+    for (size_t i = 0;; i++) {
+        size_t at = slot_at(x, p, i);
+        if (x->mark[at] == FREE) return put_apply(x, at, p, a), a;
+        if (x->mark[at] == p.mark && is_same_apply(k, x->slot[at])) return x->slot[at];
+    }
 }
 
 ApplyKey apply_key(const Graph *g, ApplyId a) {
@@ -70,7 +79,7 @@ static void put_again(ApplyIndex *x, const Graph *g, ApplyId a) {
     size_t i = 0;
     while (x->mark[slot_at(x, p, i)] != FREE)
         i++;
-    apply_index_put(x, (ApplySlot){slot_at(x, p, i), p.mark}, a);
+    put_apply(x, slot_at(x, p, i), p, a);
 }
 
 /* Half full at most. It grows when three quarters are: what sweeps add to a graph fits

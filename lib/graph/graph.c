@@ -451,19 +451,17 @@ static void index_const_leaf(Graph *g, uint32_t leaf) {
         index_add(&g->priv->const_index, hash, leaf);
 }
 
-/* APPLY_NONE: room is reserved for it, at the slot. */
-static ApplyId find_apply(Graph *g, const ApplyKey *k, ApplySlot *slot) {
+/* The equal one that is there, else a. */
+static ApplyId index_apply(Graph *g, const ApplyKey *k, ApplyId a) {
     ApplyIndex *x = &g->priv->apply_index;
     apply_index_reserve(x, g, x->n + 1);
-    return apply_index_find(x, k, slot);
+    return apply_index_add(x, k, a);
 }
 
 static void index_new_apply(Graph *g, ApplyId a) {
     if (g->apply[a].serial) return;
     ApplyKey k = apply_key(g, a);
-    ApplySlot slot;
-    if (find_apply(g, &k, &slot) == APPLY_NONE)
-        apply_index_put(&g->priv->apply_index, slot, a);
+    index_apply(g, &k, a);
 }
 
 static void start_interning(Graph *g) {
@@ -551,44 +549,39 @@ static void assert_apply_ids(const Graph *g, size_t nin, const Var *in, size_t n
 ApplyId graph_equal_apply(Graph *g, const Op *op, const Props *props, size_t nin,
                           const Var *in) {
     ApplyKey k = {g, op, props, nin, in};
-    ApplySlot slot;
     start_interning(g);
-    return apply_index_find(&g->priv->apply_index, &k, &slot);
+    return apply_index_find(&g->priv->apply_index, &k);
 }
 
 Var graph_apply(Graph *g, const Op *op, const Props *props, size_t nin, const Var *in,
                 size_t nout, const Type *const *out, bool intern, bool serial,
                 Origin from) {
     assert_apply_ids(g, nin, in, nout);
-    ApplySlot slot = {0};
+    const ApplyId a = g->napply;
     if (intern && !serial) {
         ApplyKey k = {g, op, props, nin, in};
         start_interning(g);
-        ApplyId have = find_apply(g, &k, &slot);
-        if (have != APPLY_NONE) return g->apply[have].out;
+        ApplyId have = index_apply(g, &k, a);
+        if (have != a) return g->apply[have].out;
     }
     graph_reserve(g, 1, (uint32_t)nout, (uint32_t)nin);
     graph_append(g, op, props, (uint32_t)nin, in, (uint32_t)nout, out, from);
-    ApplyId a = g->napply - 1;
     if (serial)
         g->apply[a].serial = ++g->priv->serial;
-    else if (intern)
-        apply_index_put(&g->priv->apply_index, slot, a);
-    else if (g->priv->interning)
+    else if (g->priv->interning && !intern)
         index_new_apply(g, a);
     return g->apply[a].out;
 }
 
 Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
                       bool intern) {
-    ApplySlot slot = {0};
-    bool merges = intern && !p->serial;
-    if (merges) {
+    const ApplyId a = g->napply;
+    if (intern && !p->serial) {
         ApplyKey k = {g, p->op, p->props, p->nin, g->in + g->nin};
-        ApplyId have = apply_index_find(&g->priv->apply_index, &k, &slot);
-        if (have != APPLY_NONE) return g->apply[have].out;
+        ApplyId have = apply_index_add(&g->priv->apply_index, &k, a);
+        if (have != a) return g->apply[have].out;
     }
-    const ApplyId a = g->napply++;
+    g->napply++;
     const Var first = g->nvar;
     g->apply[a] = *p;
     g->apply[a].in = g->nin;
@@ -600,7 +593,6 @@ Var graph_append_copy(Graph *g, const Apply *p, const VarRec *out, Origin from,
             (VarRec){.type = out[k].type, .owner = a, .index = (uint16_t)k};
     g->nin += p->nin;
     g->nvar += p->nout;
-    if (merges) apply_index_put(&g->priv->apply_index, slot, a);
     return first;
 }
 

@@ -18,13 +18,9 @@ typedef struct ApplyKey {
     const Var *in;
 } ApplyKey;
 ApplyKey apply_key(const Graph *g, ApplyId a);
-typedef struct ApplySlot { /* where an Apply would go */
-    size_t at;
-    uint8_t mark;
-} ApplySlot;
-/* APPLY_NONE: there is none, and if room was reserved, `free` is where it goes. */
-ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k, ApplySlot *free);
-void apply_index_put(ApplyIndex *x, ApplySlot free, ApplyId a);
+ApplyId apply_index_find(const ApplyIndex *x, const ApplyKey *k); /* APPLY_NONE */
+/* The equal one that is there, else adds a, for which room was reserved. */
+ApplyId apply_index_add(ApplyIndex *x, const ApplyKey *k, ApplyId a);
 void apply_index_reserve(ApplyIndex *x, const Graph *g, size_t n); /* for n in all */
 void apply_index_free(ApplyIndex *x);
 
