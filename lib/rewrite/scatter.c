@@ -16,7 +16,7 @@ bool rewriter_is_zeros(Rewriter *r, Var v) {
     if (!a) return rewriter_is_number(r, v, 0);
     if (rw_is(r, a, OP_ZEROS_LIKE) || rw_is(r, a, OP_ZEROS)) return true;
     size_t value = rw_is(r, a, OP_FULL) || rw_is(r, a, OP_FULL_LIKE) ? 1 : 0;
-    return (value || a->op == op_known(r->s, OP_BROADCAST_TO)) &&
+    return (value || rw_is(r, a, OP_BROADCAST_TO)) &&
            rewriter_is_number(r, rewriter_resolve(r, r->g->in[a->in + value]), 0);
 }
 

@@ -84,8 +84,9 @@ void scan_bodies_close(LoopBodies *l) {
 }
 
 bool scan_any(const Graph *g) {
+    const Op *scan = op_known(g->s, OP_SCAN);
     for (ApplyId a = 0; a < g->napply; a++)
-        if (op_is(g->s, g->apply[a].op, OP_SCAN)) return true;
+        if (g->apply[a].op == scan) return true;
     return false;
 }
 
