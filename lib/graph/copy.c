@@ -163,29 +163,16 @@ static void need_free_dims(GraphCopy *c, Arena *a) {
         need_var(c, dim.p[i], VAR_NONE);
 }
 
-static bool begins_with_inputs(const Graph *g) {
-    for (size_t i = 0; i < g->inputs.n; i++)
-        if (g->inputs.p[i] != i) return false;
-    return true;
-}
-
-/* For a copy without forwards, which numbers no Apply higher than src does, and no
- * variable but for inputs. */
-static void take_tables(GraphCopy *c) {
-    Graph *dst = c->dst;
-    const Graph *src = c->src;
+/* For a copy without forwards, which numbers no Apply higher than src does. */
+static void take_tables(Graph *dst, const Graph *src) {
     dst->apply = src->apply;
     dst->origin = src->origin;
     dst->in = src->in;
     dst->priv->apply_cap = src->priv->apply_cap;
     dst->priv->in_cap = src->priv->in_cap;
-    if (!c->takes_var) return;
-    dst->var = src->var;
-    dst->priv->var_cap = src->priv->var_cap;
 }
 
 static void forget_taken_tables(Graph *g) {
-    if (begins_with_inputs(g)) g->var = NULL, g->nvar = g->priv->var_cap = 0;
     g->apply = NULL, g->origin = NULL, g->in = NULL;
     g->napply = g->nin = g->priv->apply_cap = g->priv->in_cap = 0;
 }
@@ -199,7 +186,7 @@ static void reserve_needed(GraphCopy *c) {
         napply++;
         nvar += g->apply[a].nout;
     }
-    if (c->taken) take_tables(c);
+    if (c->taken) take_tables(c->dst, c->src);
     graph_reserve(c->dst, napply, nvar, c->nin);
     if (c->intern) graph_reserve_equal(c->dst, napply);
 }
@@ -414,7 +401,6 @@ static void copy_graph_body(Graph *dst, const Graph *src, const CopyHow *how,
     Arena *a = arena_new(src->s);
     GraphCopy c = {.dst = dst, .src = src, .wanted = w, .intern = how->intern};
     c.taken = how->take;
-    c.takes_var = c.taken && begins_with_inputs(src);
     c.ending = how->ending;
     size_t n = src->nvar;
     c.to = how->forward;

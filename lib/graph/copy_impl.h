@@ -16,7 +16,6 @@ typedef struct GraphCopy {
     bool intern;
     bool listed;    /* leaves have the names that src lists for them */
     bool taken;     /* Applies move down in src's own tables, which dst has now */
-    bool takes_var; /* variables, too */
     Graph *ending;  /* src, if it gives up its tables; else NULL */
     ApplyId *order; /* Applies as they are numbered; NULL: each node is appended when
                        it is met */
