@@ -27,9 +27,8 @@ static inline unsigned maker_of(Rewriter *r, Var v) {
 
 static InputKinds kinds_of_inputs(Rewriter *r, ApplyId a) {
     InputKinds x = NO_INPUTS;
-    for (size_t i = 0; i < r->g->apply[a].nin; i++) {
+    for (size_t i = 0; i < r->g->apply[a].nin; i++)
         stage_add_input(&x, stage_kinds_of(r, rewriter_input(r, a, i)));
-    }
     return x;
 }
 
