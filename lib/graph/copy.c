@@ -99,14 +99,8 @@ static void shorten_chains(Var *to, Var n) {
     }
 }
 
-/* ---- liveness: Applies are looked at downwards, and what replacements need above at
- * once; of one that is needed the first output is marked ---- */
-
-static bool needs_another_output(const GraphCopy *c, const Apply *p) {
-    for (Var v = p->out + 1; v < p->out + p->nout; v++)
-        if (c->need[v]) return true;
-    return false;
-}
+/* ---- liveness: variables are looked at downwards, and what replacements need above at
+ * once; of an Apply that is needed the first output is marked ---- */
 
 static void need_above(GraphCopy *c, Var v) {
     if (var_leaf(c->src, v) != LEAF_NOT) return;
@@ -133,14 +127,14 @@ static inline void need_inputs_of(GraphCopy *c, const Apply *p, Var past) {
 }
 
 static void need_inputs(GraphCopy *c) {
-    const Apply *apply = c->src->apply;
-    for (ApplyId a = c->src->napply; a-- > 0;) {
-        const Apply *p = &apply[a];
-        if (!c->need[p->out] && (p->nout == 1 || !needs_another_output(c, p))) continue;
-        c->need[p->out] = 1;
-        need_inputs_of(c, p, p->out);
+    const Graph *g = c->src;
+    for (Var v = g->nvar; v-- > 0;) {
+        if (!c->need[v] || g->var[v].leaf) continue;
+        const Apply *p = &g->apply[g->var[v].owner];
+        c->need[p->out] = 1; /* which comes later, if it isn't v */
+        if (p->out == v) need_inputs_of(c, p, v);
         while (c->stack.n > 0)
-            need_inputs_of(c, &apply[c->stack.p[--c->stack.n].a], p->out);
+            need_inputs_of(c, &g->apply[c->stack.p[--c->stack.n].a], v);
     }
 }
 
@@ -181,10 +175,12 @@ static void forget_taken_tables(Graph *g) {
 static void reserve_needed(GraphCopy *c) {
     const Graph *g = c->src;
     uint32_t napply = 0, nvar = g->nleaf;
-    for (ApplyId a = 0; a < g->napply; a++) {
-        if (!c->need[g->apply[a].out]) continue;
+    for (Var v = 0; v < g->nvar; v++) {
+        if (!c->need[v] || g->var[v].leaf) continue;
+        const Apply *p = &g->apply[g->var[v].owner];
+        if (p->out != v) continue;
         napply++;
-        nvar += g->apply[a].nout;
+        nvar += p->nout;
     }
     if (c->taken) take_tables(c->dst, c->src);
     graph_reserve(c->dst, napply, nvar, c->nin);
@@ -248,7 +244,9 @@ static inline void number_apply(GraphCopy *c, ApplyId a) {
 
 /* False: an input isn't copied yet. */
 static inline bool emit_apply(GraphCopy *c, ApplyId a) {
-    if (!write_inputs(c, &c->src->apply[a])) return false;
+    const Apply *p = &c->src->apply[a];
+    if (c->taken && c->dst->nin > p->in) bug("the inputs of Apply %u would move", a);
+    if (!write_inputs(c, p)) return false;
     if (c->order)
         number_apply(c, a);
     else
@@ -282,42 +280,27 @@ static void emit_with_inputs(GraphCopy *c, ApplyId a) {
     }
 }
 
-/* What takes the place of v, an output of a. */
-static inline void emit_in_place(GraphCopy *c, Var v, ApplyId a) {
+/* What takes the place of v, which an Apply makes. */
+static inline void emit_in_place(GraphCopy *c, Var v) {
     Var x = resolve_forward(c, v);
-    if (c->id[x] != VAR_NONE) return;
-    if (x != v && (a = var_owner(c->src, x)) == APPLY_NONE) return;
-    if (c->need[c->src->apply[a].out] && !emit_apply(c, a)) emit_with_inputs(c, a);
-}
-
-static inline uint32_t emit_leaves(GraphCopy *c, uint32_t next, Var end) {
-    const Graph *g = c->src;
-    for (; next < g->nleaf && g->leaf[next].var < end; next++) {
-        Var v = g->leaf[next].var;
-        if (c->need[v] || var_leaf(g, v) == LEAF_SHARED) emit_leaf(c, v);
-    }
-    return next;
+    if (c->id[x] != VAR_NONE || (x == v && !c->need[v])) return;
+    ApplyId a = var_owner(c->src, x);
+    if (a == APPLY_NONE || !c->need[c->src->apply[a].out]) return;
+    if (!emit_apply(c, a)) emit_with_inputs(c, a);
 }
 
 /* Inputs come first, in the order of the interface, whatever their ids. A replacement
  * takes the place of the original, so that an order that suits memory is preserved. */
 static void emit_needed(GraphCopy *c) {
     const Graph *g = c->src;
-    uint32_t leaf = 0;
     for (size_t i = 0; i < g->inputs.n; i++)
         emit_leaf(c, g->inputs.p[i]);
-    for (ApplyId a = 0; a < g->napply; a++) {
-        const Apply *p = &g->apply[a];
-        uint32_t nout = p->nout;
-        Var v = p->out;
-        if (c->taken && c->dst->nin > p->in)
-            bug("the inputs of Apply %u would move", a);
-        leaf = emit_leaves(c, leaf, v);
-        emit_in_place(c, v, a);
-        while (--nout > 0)
-            emit_in_place(c, ++v, a);
+    for (Var v = 0; v < g->nvar; v++) {
+        if (!g->var[v].leaf)
+            emit_in_place(c, v);
+        else if (c->need[v] || g->var[v].leaf == LEAF_SHARED)
+            emit_leaf(c, v);
     }
-    emit_leaves(c, leaf, g->nvar);
 }
 
 /* ---- tables, one after the other ---- */
