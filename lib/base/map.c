@@ -1,4 +1,5 @@
-/* Open addressing with linear probing; at most half full, so probes stay short. */
+/* Open addressing with linear probing. A map is at most half full, so that probes stay
+ * short; of an index, a comparison of hashes passes what others have. */
 #include "base/map.h"
 
 enum { FIRST_SIZE = 16 };
@@ -85,13 +86,13 @@ static void index_resize(Index *x, size_t size) {
 
 void index_reserve(Index *x, size_t extra) {
     size_t size = x->slot ? x->mask + 1 : FIRST_SIZE;
-    while (size / 2 < x->n + extra)
+    while (!index_has_room(size, x->n + extra))
         size *= 2;
     if (!x->slot || size > x->mask + 1) index_resize(x, size);
 }
 
 void index_add(Index *x, uint64_t hash, uint32_t id) {
-    if (!x->slot || (x->mask + 1) / 2 <= x->n) index_reserve(x, 1);
+    if (!index_has_room(x->mask + 1, x->n + 1)) index_reserve(x, 1);
     index_place(x, (uint64_t)index_short_hash(hash) << 32 | (id + 1));
     x->n++;
 }

@@ -49,6 +49,10 @@ static inline uint32_t index_short_hash(uint64_t hash) {
 static inline void index_prefetch(const Index *x, uint32_t short_hash) {
     __builtin_prefetch(&x->slot[short_hash & x->mask]);
 }
+/* Of so many slots a quarter stays free. */
+static inline bool index_has_room(size_t slots, size_t n) {
+    return n < slots - slots / 4;
+}
 /* The slot that has it, or the free one where it goes. */
 static inline uint64_t *index_slot(const Index *x, uint32_t short_hash, SameFn *same,
                                    const void *ctx) {

@@ -79,7 +79,7 @@ static Sym intern(Session *s, uint32_t hash, const char *p, size_t n) {
 static void reserve_slots(Session *s, size_t extra) {
     const Index *x = &s->sym_index;
     if (s->syms.n == 0) vec_push(s, &s->syms, ((SymText){"", 0}));
-    if ((x->mask + 1) / 2 < x->n + extra) index_reserve(&s->sym_index, extra);
+    if (!index_has_room(x->mask + 1, x->n + extra)) index_reserve(&s->sym_index, extra);
 }
 
 void sym_reserve(Session *s, size_t extra) {
