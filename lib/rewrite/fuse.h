@@ -112,8 +112,9 @@ void fuse_find_ends(Fuse *f);
 ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n);
 /* Do n members, in order, fit in one function? */
 bool fuse_chunk_fits(Fuse *f, const ApplyId *member, uint32_t n);
-/* Replaces a group of n members, in order, by calls as large as the limits allow. */
-bool fuse_cut_group(Fuse *f, const ApplyId *member, uint32_t n);
+/* Replaces a group of n members, in order, by calls as large as the limits allow; the
+ * members may change places. */
+bool fuse_cut_group(Fuse *f, ApplyId *member, uint32_t n);
 /* Replaces n members, of which the last may be the op that ends them, by a call. */
 bool fuse_call_function(Fuse *f, const ApplyId *member, uint32_t n);
 

@@ -10,22 +10,20 @@ enum { MOST_OPS = 512 };
 
 /* Is v, which an Apply makes, computed again where `id` reads it? */
 static bool computes_again(const Fuse *f, Var v, ApplyId id) {
-    return f->is[var_owner(f->g, v)].again && f->is[id].member;
+    return f->any_again && f->is[var_owner(f->g, v)].again && f->is[id].member;
 }
 
 void fuse_look_at_chunk(Fuse *f, const ApplyId *member, uint32_t n) {
     const Graph *g = f->g;
     fuse_new_chunk(f);
     for (uint32_t i = 0; i < n; i++) {
-        Var v = g->apply[member[i]].out;
-        f->seen[v] = f->chunk + 1;
-        f->outside[v] = f->reads[v];
+        const Apply *a = &g->apply[member[i]];
+        for (const Var *v = g->in + a->in, *end = v + a->nin; v < end; v++)
+            if (fuse_is_made(f, *v) && !computes_again(f, *v, member[i]))
+                f->outside[*v]--;
+        f->seen[a->out] = f->chunk + 1;
+        f->outside[a->out] = f->reads[a->out];
     }
-    for (uint32_t i = 0; i < n; i++)
-        for (size_t k = 0; k < g->apply[member[i]].nin; k++) {
-            Var v = apply_in(g, member[i])[k];
-            if (fuse_is_made(f, v) && !computes_again(f, v, member[i])) f->outside[v]--;
-        }
 }
 
 /* Do n members, in order, fit in one function? */
@@ -144,12 +142,67 @@ static uint32_t take_chunk(Fuse *f, Chunk *c, const ApplyId *member, uint32_t n)
     return k;
 }
 
-/* Cuts a group, in order, into functions as large as the limits allow. */
-bool fuse_cut_group(Fuse *f, const ApplyId *member, uint32_t n) {
+/* ---- an order in which to cut ---- */
+
+typedef struct OrderFrame {
+    ApplyId id;
+    uint32_t next; /* the next input to visit */
+} OrderFrame;
+typedef struct MemberOrder {
+    Fuse *f;
+    ApplyId *to;
+    uint32_t n;
+    Vec(OrderFrame) stack;
+} MemberOrder;
+
+/* Lists a member behind all that it needs and that isn't listed yet. */
+static void list_with_inputs(MemberOrder *o, ApplyId id) {
+    Fuse *f = o->f;
+    vec_push(f->g->s, &o->stack, ((OrderFrame){id, 0}));
+    while (o->stack.n > 0) {
+        OrderFrame *top = &o->stack.p[o->stack.n - 1];
+        const Apply *a = &f->g->apply[top->id];
+        if (top->next < a->nin) {
+            Var v = f->g->in[a->in + top->next++];
+            if (fuse_is_made(f, v))
+                vec_push(f->g->s, &o->stack, ((OrderFrame){var_owner(f->g, v), 0}));
+            continue;
+        }
+        f->seen[a->out] = f->chunk;
+        o->to[o->n++] = top->id;
+        o->stack.n--;
+    }
+}
+
+/* Each member comes behind what it needs, and that just before it unless it is there:
+ * a part of a tree is then a branch of it, not some of a level, and few values pass
+ * from one part to another. */
+static void order_members(Fuse *f, ApplyId *member, uint32_t n) {
+    MemberOrder o = {.f = f, .to = mem_alloc(f->g->s, n * sizeof *o.to)};
+    fuse_look_at_chunk(f, member, n);
+    for (uint32_t i = 0; i < n; i++) {
+        Var v = f->g->apply[member[i]].out;
+        if (f->outside[v] == f->reads[v] && fuse_is_made(f, v))
+            list_with_inputs(&o, member[i]);
+    }
+    memcpy(member, o.to, n * sizeof *member);
+    vec_free(&o.stack);
+    mem_free(o.to);
+}
+
+/* Cuts a group into functions as large as the limits allow: in the graph's order if one
+ * holds it. */
+bool fuse_cut_group(Fuse *f, ApplyId *member, uint32_t n) {
     Chunk c;
-    bool ok = true;
+    bool ok = true, ordered = false;
     for (uint32_t at = 0; ok && at < n && !rewriter_limit_reached(f->r);) {
         uint32_t k = take_chunk(f, &c, member + at, n - at);
+        if (k < n && !ordered) {
+            close_chunk(f, &c);
+            order_members(f, member, n);
+            ordered = true;
+            continue;
+        }
         ApplyId end = fuse_end_of(f, member + at, k);
         if (end != APPLY_NONE) c.all[c.n++] = end;
         if (c.n > 1) ok = fuse_call_function(f, c.all, c.n);

@@ -414,6 +414,41 @@ updates: {w: v}' >g.yaml
     jq -e '.total.applies == 1 and .total.read_bytes == 8 * 500000 and .total.written_bytes == 4 * 500500' both.json
 }
 
+# The YAML of a tree of $2 products of x, joined in pairs: branch by branch, or level by level.
+written_tree() {
+    awk -v order="$1" -v n="$2" '
+        function node(i) {
+            if (i >= n) return sprintf("  h%d = x * %d.5\n", i, i)
+            return sprintf("  h%d = h%d %s h%d\n", i, 2 * i, i % 2 ? "*" : "+", 2 * i + 1)
+        }
+        function branch(i) {
+            if (i < n) { branch(2 * i); branch(2 * i + 1) }
+            printf "%s", node(i)
+        }
+        BEGIN {
+            print "thunkline: 1\ninputs: {x: \"float64[16]\"}\nlet: |"
+            if (order == "branches") branch(1)
+            else for (i = 2 * n - 1; i > 0; i--) printf "%s", node(i)
+            print "outputs: [h1]"
+        }'
+}
+
+@test "a large fused group is cut along its branches, whatever order it was written in" {
+    written_tree branches 1024 >branches.yaml
+    written_tree levels 1024 >levels.yaml
+    for f in branches levels; do
+        gprof $f.yaml --static -O json | jq -c '.total | [.applies, .flops, .bytes, .peak_bytes]' >$f
+        gload -e 'cost = sum(h1 / 1e300)' $f.yaml | ggrad --cost cost -o $f.tlg
+        gprof $f.tlg --static -O json -o $f.json
+        grewrite $f.tlg | grun - 'x=arange(16) / 4096.0' >$f.fused
+        grewrite --exclude fusion $f.tlg | grun - 'x=arange(16) / 4096.0' >$f.apart
+        diff $f.fused $f.apart
+    done
+    diff branches levels
+    jq -e '.[0] < 8' levels
+    [ "$(total bytes levels.json)" -lt $(($(total bytes branches.json) * 11 / 10)) ]
+}
+
 # Graphs over x: float64[n] and k: float64[m, m]; 20000 elements, 40 squared. Where a function runs, its planned peak is counted, too.
 planned() {
     cat <<'T'
