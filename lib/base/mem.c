@@ -162,6 +162,13 @@ void mem_free(void *p) {
         free(p);
 }
 
+void mem_forget(void *block, size_t from, size_t end) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
+              first = ((uintptr_t)block + from + page - 1) & -page,
+              last = ((uintptr_t)block + end) & -page;
+    if (first < last) madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
 void *mem_grow_vec_(Session *s, void *p, size_t *cap, size_t need, size_t size) {
     size_t n;
     if (!size_mul(*cap, 2, &n)) n = need;

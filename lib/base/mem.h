@@ -31,6 +31,9 @@ void mem_expect_large_graph(Session *s);
 /* Much was freed just before memory is at its peak: what the heap has free goes back to
  * the system, if that is worth the time. */
 void mem_give_back(Session *s, size_t freed);
+/* What a block has from byte `from` to before `end` is lost: the pages that lie in it
+ * take no memory until something is written there. */
+void mem_forget(void *block, size_t from, size_t end);
 /* Ends the program for lack of memory; for allocations of other libraries. */
 _Noreturn void mem_panic(Session *s);
 

@@ -286,6 +286,15 @@ void graph_trim(Graph *g) {
     resize_leaves(g, 0);
 }
 
+void graph_forget_applies(Graph *g, ApplyId from, ApplyId end) {
+    const Apply *before = from > 0 ? &g->apply[from - 1] : NULL;
+    size_t in = before ? before->in + (size_t)before->nin : 0,
+           in_end = end < g->napply ? g->apply[end].in : g->nin;
+    mem_forget(g->in, in * sizeof *g->in, in_end * sizeof *g->in);
+    mem_forget(g->origin, from * sizeof *g->origin, end * sizeof *g->origin);
+    mem_forget(g->apply, from * sizeof *g->apply, end * sizeof *g->apply);
+}
+
 static size_t index_bytes(const struct GraphPriv *p) {
     const Index *c = &p->const_index;
     const ApplyIndex *a = &p->apply_index;

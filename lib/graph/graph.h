@@ -192,6 +192,10 @@ size_t graph_bytes(const Graph *g); /* of its tables, without values and names *
 void graph_trim(Graph *g);
 /* Before many nodes are added to a large graph: its tables grow once. */
 void graph_make_room(Graph *g);
+/* All that Applies from..end make was replaced, and a copy with these forwards is all
+ * that follows: what the Applies are is lost, and its memory goes back. Those just
+ * before and behind them are there. */
+void graph_forget_applies(Graph *g, ApplyId from, ApplyId end);
 /* Narrows a leaf's type in place; only valid before anything uses the leaf. */
 void graph_retype_leaf(Graph *g, Var leaf, const Type *t);
 

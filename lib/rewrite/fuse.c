@@ -21,6 +21,8 @@
 #include <string.h>
 
 enum { MOST_NUMBERS = 64, SHAPE_VECTOR = 64 };
+/* So many Applies are forgotten together. */
+enum { GONE_BLOCK = 128 };
 #define NONE UINT32_MAX
 
 /* ---- shapes ---- */
@@ -93,7 +95,8 @@ static void compare_shapes(Fuse *f) {
     f->known = NEW_N(f->grouping, g->nvar, uint32_t);
     for (Var v = 0; v < g->nvar; v++)
         f->same[v] = v;
-    if (know_shapes(f)) return;
+    f->all_known = know_shapes(f);
+    if (f->all_known) return;
     for (ApplyId id = 0; id < g->napply; id++) {
         const Apply *a = &g->apply[id];
         const Type *to = var_type(g, a->out);
@@ -490,6 +493,8 @@ static void fuse_open(Fuse *f, Rewriter *r) {
     f->root = graph_root_marks(g, f->grouping, ROOTS_RESULTS | ROOTS_INIT);
     count_reads(f);
     f->shape = NEW_N(f->grouping, g->nvar, uint32_t);
+    f->napply = g->napply;
+    f->gone = NEW_N(f->a, g->napply / GONE_BLOCK + 1U, uint8_t);
     f->is = NEW_N(f->a, g->napply, FuseMarks);
     if (lazy_scope_any(g)) f->scope = lazy_scope_find(g, f->grouping, (VarList){0});
     f->room = NEW_N(f->grouping, g->napply, uint32_t);
@@ -539,6 +544,39 @@ static void number_shapes(Fuse *f) {
         if (f->known[f->same[v]]) f->same[v] |= SHAPE_KNOWN;
 }
 
+/* ---- what is gone ---- */
+
+/* Does nothing look at an Apply once a call took its place? Typing rules do where
+ * shapes aren't known, effects ask which branch they are in, and who watches may print
+ * any. */
+static bool may_forget(const Fuse *f) {
+    return f->all_known && !f->small && !f->g->effects.n && !f->r->o->explain;
+}
+
+static void forget_gone(Fuse *f) {
+    uint32_t blocks = f->napply / GONE_BLOCK;
+    for (uint32_t b = 0, end; b < blocks; b = end + 1) {
+        for (end = b; end < blocks && f->gone[end] == GONE_BLOCK;)
+            end++;
+        if (end > b) graph_forget_applies(f->g, b * GONE_BLOCK, end * GONE_BLOCK);
+    }
+    f->ngone = 0;
+}
+
+void fuse_let_go(Fuse *f, const ApplyId *member, uint32_t n) {
+    enum { TIMES = 8 };
+    if (!may_forget(f)) return;
+    for (uint32_t i = 0; i < n; i++) {
+        if (f->is[member[i]].again) continue;
+        f->is[member[i]].gone = true;
+        f->gone[member[i] / GONE_BLOCK]++;
+        f->ngone++;
+    }
+    if (f->ngone > f->napply / TIMES) forget_gone(f);
+}
+
+/* ---- the pass ---- */
+
 /* Memory is at its peak when the last function stands beside what it replaces: what
  * only found the groups goes before the first is made. */
 static void open_cutting(Fuse *f) {
@@ -569,6 +607,7 @@ bool fuse_pass(Rewriter *r) {
     for (uint32_t k = 0; ok && k < groups.n; k++)
         ok = fuse_cut_group(&f, groups.member + groups.first[k],
                             groups.first[k + 1] - groups.first[k]);
+    if (f.ngone) forget_gone(&f);
     vec_free(&f.made);
     vec_free(&f.ends);
     vec_free(&f.key);

@@ -26,6 +26,7 @@ typedef struct FuseMarks {
     bool extra : 1;  /* in the current chunk for that reason */
     bool used : 1;   /* read by the current chunk, which computes it */
     bool ends : 1;   /* a group may end in what reads it */
+    bool gone : 1;   /* a call took its place */
 } FuseMarks;
 
 #define SHAPE_KNOWN (UINT32_C(1) << 31)
@@ -45,7 +46,11 @@ typedef struct Fuse {
     bool small;      /* a function's body without large values */
     uint16_t *reads; /* by variable: how often Applies read it, but for those that
                         compute it again; UINT16_MAX: or more, or it is a result */
+    bool all_known;  /* the shapes of all variables */
     FuseMarks *is;   /* by Apply */
+    uint32_t napply; /* before fusion */
+    uint8_t *gone;   /* by block of Applies: how many */
+    uint32_t ngone;  /* since the last were forgotten */
     bool any_again;
     Vec(FuseEnd) ends; /* by variable */
     /* until the groups are known */
@@ -112,6 +117,8 @@ void fuse_find_ends(Fuse *f);
 ApplyId fuse_end_of(const Fuse *f, const ApplyId *member, uint32_t n);
 /* Do n members, in order, fit in one function? */
 bool fuse_chunk_fits(Fuse *f, const ApplyId *member, uint32_t n);
+/* The members' places were taken. */
+void fuse_let_go(Fuse *f, const ApplyId *member, uint32_t n);
 /* Replaces a group of n members, in order, by calls as large as the limits allow; the
  * members may change places. */
 bool fuse_cut_group(Fuse *f, ApplyId *member, uint32_t n);

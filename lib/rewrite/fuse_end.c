@@ -68,9 +68,10 @@ static size_t first_end(const Fuse *f, Var v) {
 
 /* ---- arrays that are written to ---- */
 
-/* The variable whose storage v has. */
-static Var storage_of(const Graph *g, Var v) {
-    for (ApplyId a; (a = var_owner(g, v)) != APPLY_NONE;) {
+/* The variable whose storage v has. A call's results are no views. */
+static Var storage_of(const Fuse *f, Var v) {
+    const Graph *g = f->g;
+    for (ApplyId a; (a = var_owner(g, v)) != APPLY_NONE && !f->is[a].gone;) {
         int k = op_view(g, a, v - g->apply[a].out);
         if (k < 0) break;
         v = apply_in(g, a)[k];
@@ -80,11 +81,11 @@ static Var storage_of(const Graph *g, Var v) {
 
 /* Do the members, which are marked, read the storage of v? */
 static bool members_read(const Fuse *f, const ApplyId *member, uint32_t n, Var v) {
-    Var root = storage_of(f->g, v);
+    Var root = storage_of(f, v);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < f->g->apply[member[i]].nin; k++) {
             Var in = apply_in(f->g, member[i])[k];
-            if (!fuse_is_made(f, in) && storage_of(f->g, in) == root) return true;
+            if (!fuse_is_made(f, in) && storage_of(f, in) == root) return true;
         }
     return false;
 }

@@ -305,6 +305,7 @@ static bool call_fused(Fuse *f, const Props *fn, const FuseGroup *x) {
         if (var_type(f->g, out[k]) != var_type(f->g, x->result[k])) return true;
     for (size_t k = 0; k < x->nres; k++)
         r->forward[x->result[k]] = out[k];
+    fuse_let_go(f, x->member, x->n);
     return rewriter_fired(r, r->current, x->nres, x->result, out);
 }
 

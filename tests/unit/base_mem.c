@@ -458,6 +458,30 @@ static void test_give_back(Session *s) {
     }
 }
 
+/* Of blocks from malloc and of large ones; nothing around is lost. */
+static void test_forget(Session *s) {
+    for (size_t mb = 1; mb <= 9; mb += 8) {
+        size_t size = mb * MB, from = 5000, end = size - 70001;
+        char *p = memset(mem_alloc(s, size), 7, size);
+        mem_forget(p, from, from);
+        mem_forget(p, from + 1, from + 100);
+        CHECK(is_resident(p + from) && p[from + 50] == 7);
+        mem_forget(p, from, end);
+        CHECK(!is_resident(p + size / 2));
+        size_t kept = 0;
+        for (size_t i = 0; i < from; i++)
+            kept += p[i] == 7;
+        for (size_t i = end; i < size; i++)
+            kept += p[i] == 7;
+        CHECK(kept == from + size - end, "%zu", kept);
+        p[size / 2] = 9;
+        CHECK(is_resident(p + size / 2) && p[size / 2] == 9);
+        p = mem_realloc(s, p, 2, size);
+        CHECK(p[0] == 7 && p[size / 2] == 9 && p[size - 1] == 7);
+        mem_free(p);
+    }
+}
+
 int main(void) {
     Session *s = session_new(NULL, NULL);
     test_arena(s);
@@ -467,6 +491,7 @@ int main(void) {
     test_limited_addresses();
     test_large(s);
     test_give_back(s);
+    test_forget(s);
     test_vec(s);
     test_str(s);
     test_syms(s);
