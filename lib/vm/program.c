@@ -8,6 +8,7 @@ typedef struct Compile {
     BlockProgram *b;
     Arena *a;
     const Graph *g;
+    ApplyId *order;     /* of b->nop Applies */
     uint32_t *value_of; /* by variable of g; NONE */
     uint32_t *slot;     /* by value */
     uint32_t *last;     /* by value: last op that reads it */
@@ -172,10 +173,11 @@ static void number_values(Compile *c, const uint8_t *live) {
             add_value(c, fn->leaf[l].var);
     }
     b->nin = b->nvalue;
-    for (ApplyId i = 0; i < fn->napply; i++)
-        if (live[fn->apply[i].out])
-            for (uint32_t j = 0; j < fn->apply[i].nout; j++)
-                add_value(c, fn->apply[i].out + j);
+    for (uint32_t k = 0; k < b->nop; k++) {
+        const Apply *a = &fn->apply[c->order[k]];
+        for (uint32_t j = 0; j < a->nout; j++)
+            add_value(c, a->out + j);
+    }
 }
 
 static void number_fold_inputs(Compile *c) {
@@ -184,25 +186,22 @@ static void number_fold_inputs(Compile *c) {
         b->fold_in[k] = c->value_of[apply_in(c->g, b->folded_by)[k]];
 }
 
-static void find_last_reads(Compile *c, const uint8_t *live) {
+static void find_last_reads(Compile *c) {
     BlockProgram *b = c->b;
     c->last = NEW_N(c->a, b->nvalue, uint32_t);
     for (uint32_t i = 0; i < b->nvalue; i++)
         c->last[i] = NONE;
-    uint32_t k = 0, nslot = 0;
-    for (ApplyId i = 0; i < c->g->napply; i++) {
-        const Apply *a = &c->g->apply[i];
-        if (!live[a->out]) continue;
+    uint32_t nslot = 0;
+    for (uint32_t k = 0; k < b->nop; k++) {
+        const Apply *a = &c->g->apply[c->order[k]];
         for (uint32_t j = 0; j < a->nin; j++)
-            c->last[c->value_of[apply_in(c->g, i)[j]]] = k;
+            c->last[c->value_of[c->g->in[a->in + j]]] = k;
         if ((uint32_t)a->nin + a->nout > b->max_arg)
             b->max_arg = (uint32_t)a->nin + a->nout;
         nslot += (uint32_t)a->nin + a->nout;
-        k++;
     }
-    b->nop = k;
     /* copies: an output that is an input, or a repeated result */
-    b->op = NEW_N(c->a, k + b->nout, BlockOp);
+    b->op = NEW_N(c->a, b->nop + b->nout, BlockOp);
     b->slot = NEW_N(c->a, nslot + 2 * b->nout, uint32_t);
     b->value = NEW_N(c->a, nslot + 2 * b->nout, uint32_t);
 }
@@ -296,6 +295,13 @@ static void find_written(Compile *c) {
         }
 }
 
+static void order_applies(Compile *c, const uint8_t *live) {
+    c->order = NEW_N(c->a, c->g->napply, ApplyId);
+    for (ApplyId i = 0; i < c->g->napply; i++)
+        if (live[c->g->apply[i].out]) c->order[c->b->nop++] = i;
+    program_order(c->g, c->b->nop, c->order);
+}
+
 /* fn itself unless it has ops defined by formulas. NULL: such a formula can't be
  * built. */
 static const Graph *flatten_userops(Plan *p, const Graph *fn) {
@@ -327,13 +333,14 @@ BlockProgram *program_of_function(Plan *p, const Graph *whole) {
     Compile c = {.b = b, .a = a, .g = fn, .value_of = NEW_N(a, fn->nvar, uint32_t)};
     for (Var v = 0; v < fn->nvar; v++)
         c.value_of[v] = NONE;
+    order_applies(&c, live);
     number_values(&c, live);
     number_fold_inputs(&c);
-    find_last_reads(&c, live);
+    find_last_reads(&c);
     place_outputs(&c);
-    uint32_t at = 0, k = 0;
-    for (ApplyId i = 0; i < fn->napply; i++)
-        if (live[fn->apply[i].out]) emit_block_op(&c, k++, i, &at);
+    uint32_t at = 0;
+    for (uint32_t k = 0, n = b->nop; k < n; k++)
+        emit_block_op(&c, k, c.order[k], &at);
     emit_copies(&c, &at);
     find_written(&c);
     vec_free(&c.free_reg);

@@ -109,6 +109,9 @@ BlockProgram *program_of_apply(Arena *a, const Graph *g, ApplyId id);
 /* For a fused function, with ops defined by formulas replaced by their bodies. NULL,
  * without a diagnostic: it must run as an ordinary function. */
 BlockProgram *program_of_function(struct Plan *p, const Graph *fn);
+/* Orders n Applies of fn, which are in the graph's order, so that fewer of their
+ * results are alive at once: program_order.c. */
+void program_order(const Graph *fn, uint32_t n, ApplyId *order);
 static inline uint32_t program_bytes(const BlockProgram *b, uint32_t value) {
     return (uint32_t)dtype_size(var_type(b->g, b->var[value])->dtype);
 }
