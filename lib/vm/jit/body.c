@@ -85,6 +85,24 @@ static bool leaves_run(const Coder *c, const Run *r, uint32_t slot, uint32_t val
            (c->last[value] != NONE && c->last[value] >= r->to);
 }
 
+static bool take_operands_of(Coder *c, Run *r, uint32_t k) {
+    const BlockProgram *b = c->b;
+    const BlockOp *op = &b->op[k];
+    for (uint32_t i = 0; i < op->nin; i++) {
+        uint32_t slot = b->slot[op->arg + i], v = b->value[op->arg + i];
+        c->here[v] = k;
+        if (c->made[v] == c->nrun) continue;
+        if (asm_reads_mask(c->coded[k]->op, i) ||
+            (c->reg[v] < 0 && !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n)))
+            return false;
+    }
+    uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
+    c->made[v] = c->nrun;
+    return !leaves_run(c, r, slot, v) ||
+           ((!asm_makes_mask(c->coded[k]->op) || c->bools) &&
+            add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n));
+}
+
 bool jit_take_operands(Coder *c, Run *r) {
     const BlockProgram *b = c->b;
     r->in.n = r->out.n = 0;
@@ -92,24 +110,8 @@ bool jit_take_operands(Coder *c, Run *r) {
     for (uint32_t k = r->from; k < r->to; k++)
         for (uint32_t i = 0; i <= b->op[k].nin; i++)
             c->here[b->value[b->op[k].arg + i]] = NONE;
-    for (uint32_t k = r->from; k < r->to; k++) {
-        const BlockOp *op = &b->op[k];
-        for (uint32_t i = 0; i < op->nin; i++) {
-            uint32_t slot = b->slot[op->arg + i], v = b->value[op->arg + i];
-            c->here[v] = k;
-            if (c->made[v] == c->nrun) continue;
-            if (asm_reads_mask(c->coded[k]->op, i) ||
-                (c->reg[v] < 0 &&
-                 !add_operand(&r->in, slot, v, ASM_POINTERS - r->out.n)))
-                return false;
-        }
-        uint32_t slot = b->slot[op->arg + op->nin], v = b->value[op->arg + op->nin];
-        c->made[v] = c->nrun;
-        if (leaves_run(c, r, slot, v) &&
-            ((asm_makes_mask(c->coded[k]->op) && !c->bools) ||
-             !add_operand(&r->out, slot, v, ASM_POINTERS - r->in.n)))
-            return false;
-    }
+    for (uint32_t k = r->from; k < r->to; k++)
+        if (!take_operands_of(c, r, k)) return c->full = k, false;
     return true;
 }
 

@@ -330,6 +330,7 @@ static bool code_past(Coder *c, Run *r) {
 
 /* False: too many operands or values; everything is undone. */
 static bool code_run(Coder *c, uint32_t from, uint32_t to) {
+    c->full = NONE;
     Run r = {.b = c->b, .from = from, .to = to, .past = NO_LOOP, .nest = NO_LOOP};
     size_t begin = c->a.code.n;
     c->a.eight = jit_op_size(c->b, from) == 8;
@@ -339,6 +340,13 @@ static bool code_run(Coder *c, uint32_t from, uint32_t to) {
     code_nest(c, &r);
     vec_push(c->p->s, &c->runs, r);
     return true;
+}
+
+/* How far to try next: a run that reaches less far has even more results that leave it,
+ * and no room for the op that had none. */
+static uint32_t shorter_run(const Coder *c, uint32_t from, uint32_t to) {
+    uint32_t next = c->full < to ? c->full : to - 1;
+    return next > from ? next : from + 1;
 }
 
 /* A single op has a loop already, but none for rows. */
@@ -361,7 +369,7 @@ static void code_program(Coder *c, BlockProgram *b) {
                jit_fits(b, from, to))
             to++;
         while (to - from > 1 && !code_run(c, from, to))
-            to--;
+            to = shorter_run(c, from, to);
     }
     if (jit_is_summed(b)) jit_code_sums(c, last);
     if (jit_is_step(c->p)) {

@@ -43,6 +43,7 @@ typedef struct Coder {
     uint32_t *here;       /* by value: the last one in the run */
     uint32_t *made;       /* by value: the run whose ops make it */
     uint32_t nrun;        /* numbers the runs that were tried */
+    uint32_t full;        /* the first op whose operands such a run has no room for */
     int8_t *reg;          /* by value, -1 */
     const Coded **coded;  /* by op, NULL */
     unsigned free, fixed; /* sets of vector registers; fixed: of constants, sums */
