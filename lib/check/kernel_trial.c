@@ -275,7 +275,10 @@ static bool make_thunk(KernelTrial *x, const Call *c, bool reference) {
 
 static bool run_kernel(KernelTrial *x, OpRun *r) {
     int16_t *reuse = NEW_N(x->a, x->nout, int16_t);
-    Host h = {{host_alloc, host_scratch, session_pool(x->s), NULL}, x, r};
+    Host h = {
+        {.alloc = host_alloc, .scratch = host_scratch, .pool = session_pool(x->s)},
+        x,
+        r};
     Call c = {.s = x->s,
               .g = x->g,
               .id = x->id,

@@ -243,6 +243,9 @@ VarList graph_free_dims(const Graph *g, Arena *a);
 bool graph_check_dims(const Graph *g,
                       Span at);      /* E_DUPLICATE if a variable has a dim's name */
 Sym var_name(const Graph *g, Var v); /* the preferred one, 0 if anonymous */
+/* The name that v of the function fn has where Apply `call` of g calls it: of what an
+ * input is given, of a result; inside its own. 0: it has none. */
+Sym var_name_in_call(const Graph *fn, Var v, const Graph *g, ApplyId call);
 /* Before several threads ask for names: else asking for one may learn all. */
 void graph_learn_names(const Graph *g);
 void graph_unname(Graph *g, Sym name);

@@ -267,6 +267,15 @@ Sym var_name(const Graph *g, Var v) {
     return v < g->priv->preferred_cap ? g->priv->preferred[v] : 0;
 }
 
+Sym var_name_in_call(const Graph *fn, Var v, const Graph *g, ApplyId call) {
+    const Apply *a = &g->apply[call];
+    for (size_t i = 0; i < fn->inputs.n && i < a->nin; i++)
+        if (fn->inputs.p[i] == v) return var_name(g, apply_in(g, call)[i]);
+    for (size_t j = 0; j < fn->outputs.n && j < a->nout; j++)
+        if (fn->outputs.p[j].var == v) return var_name(g, a->out + (Var)j);
+    return var_name(fn, v);
+}
+
 Var graph_tree_leaf(const Graph *g, Sym path) {
     for (size_t i = 0; i < g->trees.n; i++)
         if (g->trees.p[i].name == path) return g->trees.p[i].var;

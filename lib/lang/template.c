@@ -141,4 +141,4 @@ Var template_build_apply(Builder *b, const char *text, const Graph *g, ApplyId a
     return v;
 }
 
-const Language language = {definition_build, print_apply, print_op};
+const Language language = {definition_build, print_called_apply, print_op};

@@ -97,6 +97,9 @@ typedef struct CallHost {
         size_t bytes); /* kept between calls; 64-byte aligned; NULL: E_MEM, diagnosed */
     Pool *pool;
     void *(*keep)(Call *c, size_t bytes, bool *filled); /* NULL: it keeps nothing */
+    /* The Apply of *g that calls c->g, a fused function, whose own names say nothing.
+     * APPLY_NONE: c->g isn't one. NULL: it never is. */
+    ApplyId (*caller)(const Call *c, const Graph **g);
 } CallHost;
 /* Contiguous, uninitialised storage of the type's dtype for output i: the old storage,
  * or that of an input that may be overwritten, if it fits. NULL: diagnosed. */

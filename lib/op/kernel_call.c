@@ -92,10 +92,16 @@ static void note_object(Call *c, size_t i, const Value *v) {
 static void note_kernel_call(Call *c) {
     Str b = STR(c->s);
     bool known = c->g && c->id != APPLY_NONE;
-    Sym name = known ? var_name(c->g, c->g->apply[c->id].out) : 0;
+    const Graph *from = NULL;
+    ApplyId call =
+        known && c->host && c->host->caller ? c->host->caller(c, &from) : APPLY_NONE;
+    Var out = known ? c->g->apply[c->id].out : VAR_NONE;
+    Sym name = !known ? 0
+               : from ? var_name_in_call(c->g, out, from, call)
+                      : var_name(c->g, out);
     if (name) str_printf(&b, "%s = ", sym_text(c->s, name));
     if (known)
-        language.print_apply(c->g, c->id, &b);
+        language.print_apply(c->g, c->id, from, call, &b);
     else
         language.print_op(c->s, c->op, c->props, &b);
     note(c->s, NOWHERE, "in %s", str_text(&b));

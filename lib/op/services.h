@@ -22,7 +22,8 @@ typedef struct GradOptions {
  * (build.h: definition_build), and Applies and ops as text for messages. */
 typedef struct Language {
     Var (*definition_build)(Builder *b, const char *text, const Env *env, bool *ok);
-    void (*print_apply)(const Graph *g, ApplyId a, Str *out);
+    void (*print_apply)(const Graph *g, ApplyId a, const Graph *from, ApplyId call,
+                        Str *out); /* from: print_called_apply, or NULL */
     void (*print_op)(Session *s, const Op *op, const Props *props, Str *out);
 } Language;
 extern const Language language; /* lang/template.c */

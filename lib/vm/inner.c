@@ -77,6 +77,8 @@ bool run_function(Machine *m, uint32_t step) {
     if (!sub) return false;
     if (sub->running) return vm_run(sub); /* reports the recursion */
     sub->level = m->level + 1;
+    sub->caller = m->p->g;
+    sub->call = in->apply;
     for (uint32_t k = 0; k < in->nin; k++) {
         Value v;
         cell_value(m, arg[k], &v);

@@ -41,10 +41,8 @@ typedef struct Ready {
 /* An input of a function has the name of what it is given: its own is x0 or so. */
 static Sym name_of_value(const Ready *r, Var v) {
     const Graph *fn = r->b->g, *g = r->m->p->g;
-    ApplyId call = r->m->p->ins[r->step].apply;
-    for (size_t i = 0; fn != g && i < fn->inputs.n && i < g->apply[call].nin; i++)
-        if (fn->inputs.p[i] == v) return var_name(g, apply_in(g, call)[i]);
-    return var_name(fn, v);
+    return fn != g ? var_name_in_call(fn, v, g, r->m->p->ins[r->step].apply)
+                   : var_name(g, v);
 }
 
 static const char *value_name(const Ready *r, Var v, Str *out) {

@@ -74,8 +74,9 @@ Machine *machine_new(const Plan *p, unsigned depth, Machine *outer) {
     m->prep = mem_zalloc(s, p->nins, sizeof(Prep *));
     m->done =
         p->has_after || p->has_overlap ? mem_zalloc(s, p->nins, sizeof *m->done) : NULL;
-    m->host = (VmHost){
-        .host = {vm_kernel_out, vm_kernel_scratch, m->pool, vm_kernel_keep}, .m = m};
+    m->host = (VmHost){.host = {vm_kernel_out, vm_kernel_scratch, m->pool,
+                                vm_kernel_keep, vm_kernel_caller},
+                       .m = m};
     m->leaves_changed = true;
     make_frames(m);
     make_lazy(m);

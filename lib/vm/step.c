@@ -557,3 +557,15 @@ void *vm_kernel_keep(Call *c, size_t bytes, bool *filled) {
     if (!k->buf && used < most && bytes < most - used) k->buf = buffer_new(m->s, bytes);
     return k->buf ? k->buf->data : NULL;
 }
+
+ApplyId vm_kernel_caller(const Call *c, const Graph **g) {
+    const VmHost *h = (const VmHost *)c->host;
+    const Plan *p = h->m->p;
+    if (c->g != p->g) { /* a block program's */
+        *g = p->g;
+        return p->ins[h->step].apply;
+    }
+    if (!p->g->fused || !h->m->caller) return APPLY_NONE;
+    *g = h->m->caller;
+    return h->m->call;
+}

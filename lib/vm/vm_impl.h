@@ -496,7 +496,9 @@ struct Machine {
     bool hooked;    /* they are called; inside an Apply that `enter` leaves out they are
                      * not */
     Machine *outer; /* the machine that calls this one's function */
-    Map inner;      /* outermost machine: function to its machine */
+    const Graph *caller; /* of the current run: the graph that calls it, and where */
+    ApplyId call;
+    Map inner; /* outermost machine: function to its machine */
     Vec(Machine *) inners;
     struct ScanRun **scan;     /* by instruction; NULL until a loop runs */
     struct RowsBlock **blocks; /* by instruction; NULL until a call by rows runs */
@@ -652,6 +654,7 @@ void step_end(Machine *m, uint32_t step); /* ends lives */
 bool vm_kernel_out(Call *c, size_t i, DType d, int ndim, const int64_t *shape);
 void *vm_kernel_scratch(Call *c, size_t bytes);
 void *vm_kernel_keep(Call *c, size_t bytes, bool *filled);
+ApplyId vm_kernel_caller(const Call *c, const Graph **g);
 void step_call(Machine *m, uint32_t step, Call *c); /* with its inputs */
 /* The same for an error in one op of a block program (NULL: in all of it). */
 void step_call_op(Machine *m, uint32_t step, const BlockOp *op, Call *c);

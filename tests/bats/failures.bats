@@ -125,6 +125,9 @@ Y
         'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = x * 2 - y" | grun x=[1,2] y=[1]'
     bad 5 E_RUN_SHAPE 'multiply: the shapes \(2,\) of x and \(3,\) of y' \
         'gload -i "x: float64[?]" -i "y: float64[?]" -e "z = sin(x * y)" | grun x=[1,2] y=[1,2,3]'
+    bad 5 E_RUN_SHAPE 'set_subtensor: dim 0 of y has size 4' \
+        'gload --new -i "t: float64[n]" -i "x: float64[m]" -e "y = set_subtensor(t[2:5], exp(x) * 2)" --outputs y | grun "t=zeros(8)" "x=ones(4)"'
+    has 'in y = set_subtensor(t: float64[n], float64[m], 2, 5'
 }
 
 @test "in many calls: which one" {

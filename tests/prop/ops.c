@@ -78,7 +78,9 @@ static void drop_scratch(const Host *h) {
 
 /* The op's own kernel, or its slow reference, once more into other memory. */
 static void check_again(const Watch *w, const Call *c, bool (*perform)(Call *)) {
-    Host h = {.host = {host_alloc, host_scratch, session_pool(c->s), NULL}};
+    Host h = {.host = {.alloc = host_alloc,
+                       .scratch = host_scratch,
+                       .pool = session_pool(c->s)}};
     Value out[8] = {{0}};
     Call d = *c;
     if (c->nout > 8 || c->op->effect) return;
@@ -106,7 +108,9 @@ static void check_again(const Watch *w, const Call *c, bool (*perform)(Call *)) 
  * theirs but has only zeros. */
 static size_t redone;
 static void check_redo(const Watch *w, const Call *c) {
-    Host h = {.host = {host_alloc, host_scratch, session_pool(c->s), NULL}};
+    Host h = {.host = {.alloc = host_alloc,
+                       .scratch = host_scratch,
+                       .pool = session_pool(c->s)}};
     enum { MOST = 4 };
     Redo redo = {0};
     Value out = {0}, like[MOST];

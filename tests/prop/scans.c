@@ -328,7 +328,7 @@ static bool check_plain(void *ctx, size_t step, const Call *c, double seconds) {
     const Case *k = ctx;
     (void)step, (void)seconds;
     if (!op_is(s, c->op, OP_SCAN)) return true;
-    CallHost host = {host_alloc, NULL, session_pool(s), NULL};
+    CallHost host = {.alloc = host_alloc, .pool = session_pool(s)};
     Value out[OUT_MAX] = {{0}};
     Call d = *c;
     d.host = &host;

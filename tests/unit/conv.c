@@ -55,7 +55,8 @@ static Value run_after(Lab *l, ApplyId id, bool reference, const After *after,
     const Value *in[3];
     Value out = {.kind = TYPE_TENSOR};
     const Type *type = var_type(l->g, a->out);
-    CallHost host = {lab_alloc, lab_scratch, session_pool(l->s), NULL};
+    CallHost host = {
+        .alloc = lab_alloc, .scratch = lab_scratch, .pool = session_pool(l->s)};
     for (size_t i = 0; i < a->nin; i++)
         in[i] = &l->val[apply_in(l->g, id)[i]];
     Call c = {.s = l->s,

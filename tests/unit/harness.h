@@ -125,7 +125,8 @@ static inline bool lab_perform(Lab *l, ApplyId id) {
     const Apply *a = &l->g->apply[id];
     const Value *in[64];
     const Type *type[64];
-    CallHost host = {lab_alloc, lab_scratch, session_pool(l->s), NULL};
+    CallHost host = {
+        .alloc = lab_alloc, .scratch = lab_scratch, .pool = session_pool(l->s)};
     for (size_t i = 0; i < a->nin && i < 64; i++)
         in[i] = &l->val[apply_in(l->g, id)[i]];
     for (size_t i = 0; i < a->nout && i < 64; i++)

@@ -79,7 +79,7 @@ static void naive_apply(Graph *g, ApplyId id, Value *v) {
     } else if (a->op->pick) {
         naive_loop(g, id, in, &v[a->out]);
     } else {
-        Naive n = {.host = {naive_alloc, naive_scratch, NULL, NULL}};
+        Naive n = {.host = {.alloc = naive_alloc, .scratch = naive_scratch}};
         const Type *type[4];
         for (int j = 0; j < a->nout; j++)
             type[j] = var_type(g, a->out + (Var)j);

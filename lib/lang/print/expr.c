@@ -249,8 +249,7 @@ void print_apply_expr(Printer *p, ApplyId a, Prec need, Str *out) {
 /* ---- for messages ---- */
 enum { BRIEF = 40 }; /* characters of a constant that isn't a tensor */
 
-static void print_brief(const Graph *g, Var v, Str *out) {
-    Sym name = var_name(g, v);
+static void print_brief(const Graph *g, Var v, Sym name, Str *out) {
     const Tensor *t = var_const(g, v);
     if (!name && t && t->ndim == 0 && t->data) {
         tensor_element_text(g->s, t->dtype, t->data, out);
@@ -263,7 +262,8 @@ static void print_brief(const Graph *g, Var v, Str *out) {
                type_str(g->s, var_type(g, v)));
 }
 
-void print_apply(const Graph *g, ApplyId a, Str *out) {
+void print_called_apply(const Graph *g, ApplyId a, const Graph *from, ApplyId call,
+                        Str *out) {
     enum { SHOWN = 12 };
     const Apply *ap = &g->apply[a];
     Str props = STR(g->s);
@@ -274,11 +274,17 @@ void print_apply(const Graph *g, ApplyId a, Str *out) {
     str_putc(out, '(');
     for (size_t i = 0; i < ap->nin && i < SHOWN; i++) {
         if (i) str_puts(out, ", ");
-        print_brief(g, apply_in(g, a)[i], out);
+        Var v = apply_in(g, a)[i];
+        print_brief(g, v, from ? var_name_in_call(g, v, from, call) : var_name(g, v),
+                    out);
     }
     if (ap->nin > SHOWN) str_printf(out, ", ... %zu more", (size_t)ap->nin - SHOWN);
     if (!op_rare(ap->op)->str) print_props(g->s, ap->op, ap->props, false, &props);
     if (props.n) str_printf(out, "%s%s", ap->nin ? ", " : "", str_text(&props));
     str_putc(out, ')');
     str_free(&props);
+}
+
+void print_apply(const Graph *g, ApplyId a, Str *out) {
+    print_called_apply(g, a, NULL, APPLY_NONE, out);
 }

@@ -41,6 +41,10 @@ void print_prop(Session *s, const PropDef *def, const Prop *value, Str *out);
 bool print_value(Session *s, const Type *t, const Value *v, size_t most, Str *out);
 /* "mul(x: float32[3], 2.0)": an Apply for messages. */
 void print_apply(const Graph *g, ApplyId a, Str *out);
+/* The same with the names that the variables of the function g have where Apply `call`
+ * of `from` calls it; NULL: those of g. */
+void print_called_apply(const Graph *g, ApplyId a, const Graph *from, ApplyId call,
+                        Str *out);
 /* The op with its props: sum(axis=(0,)). */
 void print_op(Session *s, const Op *op, const Props *props, Str *out);
 

@@ -15,7 +15,7 @@ bool split_fail(const SplitApply *p, const char *fmt, ...) {
          p->op->name, str_text(&why));
     Sym name = var_name(w->g, p->out);
     if (name) str_printf(&text, "%s = ", sym_text(w->s, name));
-    language.print_apply(w->g, p->id, &text);
+    language.print_apply(w->g, p->id, NULL, APPLY_NONE, &text);
     if (line)
         note(w->s, NOWHERE, "line %u: %s", line, str_text(&text));
     else
