@@ -12,7 +12,9 @@ static bool is_number(const Graph *g, Var v) {
 /* What machine code keeps in registers: no bools, which are masks there. */
 static bool is_carried(const Graph *g, Var v) {
     LeafKind leaf = var_leaf(g, v);
-    size_t size = leaf == LEAF_INPUT ? dtype_size(var_type(g, v)->dtype) : 0;
+    const Type *t = var_type(g, v);
+    if (leaf != LEAF_INPUT || t->kind != TYPE_TENSOR) return false;
+    size_t size = dtype_size(t->dtype);
     return size == 4 || size == 8;
 }
 

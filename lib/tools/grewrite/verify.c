@@ -65,7 +65,7 @@ static bool start_value(void *ctx, Var v, Value *out) {
         if (g->inputs.p[i] == v) have = vm_input(q->m, i);
     for (size_t i = 0; i < g->shared.n; i++)
         if (g->shared.p[i] == v) have = vm_shared(q->m, i);
-    if (have) value_copy_view(out, have);
+    if (have) *out = *have;
     return have != NULL;
 }
 
