@@ -440,6 +440,37 @@ static void unite_numbers(Fuse *f, const FuseGroups *groups) {
     map_free(&of);
 }
 
+/* ---- what is gone ---- */
+
+/* Does nothing look at an Apply once a call took its place? Typing rules do where
+ * shapes aren't known, effects ask which branch they are in, and who watches may print
+ * any. */
+static bool may_forget(const Fuse *f) {
+    return f->all_known && !f->small && !f->g->effects.n && !f->r->o->explain;
+}
+
+static void forget_gone(Fuse *f) {
+    uint32_t blocks = f->napply / GONE_BLOCK;
+    for (uint32_t b = 0, end; b < blocks; b = end + 1) {
+        for (end = b; end < blocks && f->gone[end] == GONE_BLOCK;)
+            end++;
+        if (end > b) graph_forget_applies(f->g, b * GONE_BLOCK, end * GONE_BLOCK);
+    }
+    f->ngone = 0;
+}
+
+void fuse_let_go(Fuse *f, const ApplyId *member, uint32_t n) {
+    enum { TIMES = 8 };
+    if (!may_forget(f)) return;
+    for (uint32_t i = 0; i < n; i++) {
+        if (f->is[member[i]].again) continue;
+        f->is[member[i]].gone = true;
+        f->gone[member[i] / GONE_BLOCK]++;
+        f->ngone++;
+    }
+    if (f->ngone > f->napply / TIMES) forget_gone(f);
+}
+
 /* ---- the pass ---- */
 
 enum { SMALL = 64 };
@@ -543,39 +574,6 @@ static void number_shapes(Fuse *f) {
     for (Var v = f->g->nvar; v-- > 0;)
         if (f->known[f->same[v]]) f->same[v] |= SHAPE_KNOWN;
 }
-
-/* ---- what is gone ---- */
-
-/* Does nothing look at an Apply once a call took its place? Typing rules do where
- * shapes aren't known, effects ask which branch they are in, and who watches may print
- * any. */
-static bool may_forget(const Fuse *f) {
-    return f->all_known && !f->small && !f->g->effects.n && !f->r->o->explain;
-}
-
-static void forget_gone(Fuse *f) {
-    uint32_t blocks = f->napply / GONE_BLOCK;
-    for (uint32_t b = 0, end; b < blocks; b = end + 1) {
-        for (end = b; end < blocks && f->gone[end] == GONE_BLOCK;)
-            end++;
-        if (end > b) graph_forget_applies(f->g, b * GONE_BLOCK, end * GONE_BLOCK);
-    }
-    f->ngone = 0;
-}
-
-void fuse_let_go(Fuse *f, const ApplyId *member, uint32_t n) {
-    enum { TIMES = 8 };
-    if (!may_forget(f)) return;
-    for (uint32_t i = 0; i < n; i++) {
-        if (f->is[member[i]].again) continue;
-        f->is[member[i]].gone = true;
-        f->gone[member[i] / GONE_BLOCK]++;
-        f->ngone++;
-    }
-    if (f->ngone > f->napply / TIMES) forget_gone(f);
-}
-
-/* ---- the pass ---- */
 
 /* Memory is at its peak when the last function stands beside what it replaces: what
  * only found the groups goes before the first is made. */
